@@ -6,11 +6,12 @@
 //! the other.
 //!
 //! While a value of type [`Awake`] exists, a thread without work does not go to sleep at once. It
-//! first looks for more work for a while.
+//! first looks for more work for a while. [`map_in_turns`] shares a list of short tasks between
+//! threads.
 
 use std::hint::spin_loop;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -80,8 +81,8 @@ pub(super) struct Awake {
 /// notices this result only when it has stopped. If the limit is wrong, only speed changes.
 const MAX_ROUNDS: u32 = 1_000;
 
-/// Once in this many rounds, a thread offers its core to other threads. If the number is wrong, only
-/// speed changes.
+/// Once in this many rounds, a thread offers its core to other threads. If the number is wrong,
+/// only speed changes.
 const ROUNDS_PER_YIELD: u32 = 64;
 
 impl Awake {
@@ -115,6 +116,39 @@ impl Awake {
     }
 }
 
+/// Calls `work` with each of `items`, on the threads of the caller's pool, and returns the results
+/// in order.
+///
+/// Every thread is offered the whole list at once, and takes one item after another. A parallel
+/// iterator of rayon divides its items into halves instead, so the last threads get work only after
+/// a chain of steals, which takes longer than a part of a message.
+pub(super) fn map_in_turns<I: Send, R: Send>(
+    items: impl IntoIterator<Item = I>,
+    work: impl Fn(I) -> R + Sync,
+) -> Vec<R> {
+    // Each item waits in a place of its own, in which its result is put.
+    let places: Vec<Mutex<(Option<I>, Option<R>)>> =
+        items.into_iter().map(|item| Mutex::new((Some(item), None))).collect();
+    let next = AtomicUsize::new(0);
+    let take_items = || {
+        while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let mut place = place.lock().expect("no other thread takes this item");
+            place.1 = place.0.take().map(&work);
+        }
+    };
+    rayon::scope(|scope| {
+        for _ in 1..places.len().min(rayon::current_num_threads()) {
+            scope.spawn(|_| take_items());
+        }
+        take_items();
+    });
+    let result = |place: Mutex<(_, Option<R>)>| {
+        let (_, result) = place.into_inner().expect("a panic of a thread has ended the scope");
+        result.expect("the scope waits until all items are done")
+    };
+    places.into_iter().map(result).collect()
+}
+
 impl Drop for Awake {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
@@ -123,8 +157,9 @@ impl Drop for Awake {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
     use std::ops::Range;
-    use std::sync::Weak;
+    use std::sync::{Barrier, Weak};
     use std::thread::ThreadId;
     use std::time::{Duration, Instant};
 
@@ -150,6 +185,37 @@ mod tests {
         assert_eq!(ids(&fourth).len(), 3, "a pool of two is not reused for three");
         drop(third);
         assert_eq!(ids(&IDLE.take(2).expect("two threads")), first_ids);
+    }
+
+    #[test]
+    fn all_threads_take_items_and_the_results_are_in_order() {
+        let threads = Threads::new(4).expect("four threads");
+        let barrier = Barrier::new(4);
+        let mut entries = [0; 10];
+        let (results, ids): (Vec<usize>, Vec<ThreadId>) = threads.install(|| {
+            let work = |(number, entry): (usize, &mut usize)| {
+                // The first four items are worked on at the same time.
+                if number < 4 {
+                    barrier.wait();
+                }
+                *entry = number;
+                (number * number, thread::current().id())
+            };
+            map_in_turns(entries.iter_mut().enumerate(), work).into_iter().unzip()
+        });
+        assert_eq!(results, [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]);
+        assert_eq!(entries, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(ids[..4].iter().collect::<HashSet<_>>().len(), 4);
+        let nothing: [u8; 0] = [];
+        assert!(threads.install(|| map_in_turns(nothing, |item| item)).is_empty());
+    }
+
+    #[test]
+    #[should_panic(expected = "the third item")]
+    fn a_panic_of_one_item_reaches_the_caller() {
+        let threads = Threads::new(2).expect("two threads");
+        let work = |item| assert!(item != 2, "the third item");
+        threads.install(|| map_in_turns(0..8, work));
     }
 
     #[test]

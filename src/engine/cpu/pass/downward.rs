@@ -3,9 +3,6 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
-use rayon::slice::ParallelSliceMut;
-
 use crate::engine::cpu::pass::kernel::{Inputs, Onto, Rows, sum_rows};
 use crate::engine::cpu::pass::message::{Clique, SHARED_PART, split};
 use crate::engine::cpu::pass::report::Helpers;
@@ -96,9 +93,8 @@ impl<T: Entry> DownwardPass<'_, T> {
                 }
             }
         }
-        targets.into_par_iter().enumerate().for_each(|(number, mut target)| {
-            let write = |table: usize, sums: &[f64]| target[table].copy_from_slice(sums);
-            self.helpers.part(|| self.sum_part(number, write));
+        self.helpers.map(targets.into_iter().enumerate(), |(number, mut target)| {
+            self.sum_part(number, |table, sums| target[table].copy_from_slice(sums));
         });
         let mut start = 0;
         for table in copied_tables {
@@ -109,8 +105,7 @@ impl<T: Entry> DownwardPass<'_, T> {
                 entries.fill(0.0);
                 copies().for_each(|copy| add(entries, &copy[range.clone()]));
             };
-            let parts = table.par_chunks_mut(SHARED_PART).enumerate();
-            parts.for_each(|part| self.helpers.part(|| add_up(part)));
+            self.helpers.map(table.chunks_mut(SHARED_PART).enumerate(), add_up);
             start = end;
         }
     }

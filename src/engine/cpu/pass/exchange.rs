@@ -1,9 +1,6 @@
 //! The two ends of a separator. A clique and its parent may list the entries of a message in
 //! different orders; these functions write messages from either order into the other.
 
-use rayon::iter::{IndexedParallelIterator, ParallelIterator};
-use rayon::slice::ParallelSliceMut;
-
 use crate::engine::cpu::pass::message::{SHARED_PART, shares};
 use crate::engine::cpu::pass::report::Helpers;
 use crate::engine::cpu::tree::nodes::Node;
@@ -34,17 +31,16 @@ pub fn send_up(
     if !can_share || !shares(up.len(), helpers) {
         return send_permuted(node.permutation.as_deref(), unmasked, mask, up);
     }
-    let parts = up.par_chunks_mut(SHARED_PART).enumerate();
-    parts.for_each(|(number, part)| {
+    helpers.map(up.chunks_mut(SHARED_PART).enumerate(), |(number, part)| {
         let start = number * SHARED_PART;
         let range = start..start + part.len();
-        helpers.part(|| match &node.inverse {
+        match &node.inverse {
             None => {
                 let mask = mask.map(|mask| &mask[range.clone()]);
                 send_permuted(None, &unmasked[range], mask, part);
             }
             Some(inverse) => gather_permuted(&inverse[range], unmasked, mask, part),
-        });
+        }
     });
 }
 

@@ -18,9 +18,6 @@
 
 use std::ops::Range;
 
-use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
-use rayon::slice::{ParallelSlice, ParallelSliceMut};
-
 use crate::engine::RunError;
 use crate::engine::bounds::{Bounds, Loss, belief_in_raised, no_message, raise};
 use crate::engine::cpu::context::MIN_SHARED_ENTRIES;
@@ -31,7 +28,7 @@ use crate::engine::cpu::tables::table::CliqueTable;
 use crate::engine::cpu::tree::division::TableDivision;
 use crate::engine::cpu::tree::nodes::Node;
 use crate::engine::cpu::tree::rows::{PortWords, SumWord};
-use crate::engine::cpu::vector::{NEAR_ONE, keep_in_range, larger, largest, smallest_nonzero};
+use crate::engine::cpu::vector::{NEAR_ONE, keep_in_range, larger, largest, smallest_nonzero, sum};
 use crate::engine::simd::simd_dispatch;
 use crate::potential::{Entry, Real};
 
@@ -101,11 +98,10 @@ pub fn collect<T: Entry>(
     match &*node.parts_up.tables {
         [TableDivision::Divided(ranges)] if helpers.forks => {
             let tables = split(unmasked, ranges);
-            let parts = node.parts_up.parts.par_iter().zip(ranges).zip(tables);
-            let part = |((rows, range), table): ((&Range<usize>, &Range<usize>), &mut [f64])| {
-                helpers.part(|| sum(rows.clone(), range.start, table))
-            };
-            parts.map(part).reduce(|| 0.0, larger)
+            let parts = node.parts_up.parts.iter().zip(ranges).zip(tables);
+            let largest =
+                helpers.map(parts, |((rows, range), table)| sum(rows.clone(), range.start, table));
+            largest.into_iter().fold(0.0, larger)
         }
         _ => sum(0..node.row_count(), 0, unmasked),
     }
@@ -193,10 +189,9 @@ fn message_bounds(
         smallest
     };
     let smallest = if shares(values.len(), helpers) {
-        let parts = values.par_chunks(SHARED_PART).enumerate();
-        let parts =
-            parts.map(|(number, part)| helpers.part(|| smallest(number * SHARED_PART, part)));
-        parts.reduce(|| f64::INFINITY, f64::min)
+        let parts = values.chunks(SHARED_PART).enumerate();
+        let smallest = helpers.map(parts, |(number, part)| smallest(number * SHARED_PART, part));
+        smallest.into_iter().fold(f64::INFINITY, f64::min)
     } else {
         smallest(0, values)
     };
@@ -229,14 +224,24 @@ pub fn shares(entries: usize, helpers: Helpers<'_>) -> bool {
     helpers.forks && entries >= MIN_SHARED_ENTRIES
 }
 
+/// The sum of `values`, on several threads if that pays off. The parts, whose sums are added in
+/// order, do not depend on the number of threads.
+pub fn total(values: &[f64], helpers: Helpers<'_>) -> f64 {
+    let parts = values.chunks(SHARED_PART);
+    if shares(values.len(), helpers) {
+        helpers.map(parts, sum).into_iter().sum()
+    } else {
+        parts.map(sum).sum()
+    }
+}
+
 /// As [`keep_in_range`], on several threads if that pays off.
 fn rescale(values: &mut [f64], largest: f64, helpers: Helpers<'_>) -> Option<i32> {
     let scale = largest.scale_exponent()?;
     if NEAR_ONE.contains(&scale) || !shares(values.len(), helpers) {
         return keep_in_range(values, largest);
     }
-    let parts = values.par_chunks_mut(SHARED_PART);
-    parts.for_each(|part| helpers.part(|| _ = keep_in_range(part, largest)));
+    helpers.map(values.chunks_mut(SHARED_PART), |part| keep_in_range(part, largest));
     Some(scale)
 }
 
@@ -283,9 +288,9 @@ pub fn receive(
         largest
     };
     let largest = if shares(down.len(), helpers) {
-        let parts = down.par_chunks_mut(SHARED_PART).enumerate();
-        let parts = parts.map(|(number, part)| helpers.part(|| fill(number * SHARED_PART, part)));
-        parts.reduce(|| 0.0, larger)
+        let parts = down.chunks_mut(SHARED_PART).enumerate();
+        let largest = helpers.map(parts, |(number, part)| fill(number * SHARED_PART, part));
+        largest.into_iter().fold(0.0, larger)
     } else {
         fill(0, down)
     };

@@ -3,6 +3,7 @@
 use crate::cancel::Cancelled;
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
+use crate::engine::threads::map_in_turns;
 use crate::propagation::{Activity, MessageId, Phase, TimingHint, Watch, WorkerClock};
 
 /// Messages are timed together until their forecast times add up to this, in nanoseconds, so that
@@ -127,9 +128,19 @@ pub struct Helpers<'a> {
 }
 
 impl Helpers<'_> {
+    /// Calls `work` with each of `parts` of the shared work, on several threads, and returns the
+    /// results in order.
+    pub fn map<I: Send, R: Send>(
+        self,
+        parts: impl IntoIterator<Item = I>,
+        work: impl Fn(I) -> R + Sync,
+    ) -> Vec<R> {
+        map_in_turns(parts, |part| self.part(|| work(part)))
+    }
+
     /// Runs `work`, a part of the shared work, on this thread.
     #[inline]
-    pub fn part<R>(self, work: impl FnOnce() -> R) -> R {
+    fn part<R>(self, work: impl FnOnce() -> R) -> R {
         match self.activity {
             Some(activity) if worker() != self.worker => {
                 self.watch.activity(activity, worker(), work)

@@ -2,9 +2,6 @@
 
 use std::f64::consts::LN_2;
 
-use rayon::iter::ParallelIterator;
-use rayon::slice::ParallelSlice;
-
 use crate::allocate;
 use crate::engine::RunError;
 use crate::engine::bounds::Loss;
@@ -15,6 +12,7 @@ use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::engine::cpu::tree::places::BeliefTable;
 use crate::engine::cpu::vector::sum;
+use crate::engine::threads::map_in_turns;
 use crate::network::{Evidence, Network, VariableId};
 use crate::potential::{Axis, Entry, Real};
 use crate::propagation::Posteriors;
@@ -177,8 +175,12 @@ impl State {
         let is_stale =
             |v: &VariableId| self.posteriors.is_none() || self.change.posterior[v.index()];
         let stale = || network.ids().filter(is_stale);
-        let values =
-            if forks { read_in_parts(network, stale().collect(), &read) } else { Vec::new() };
+        let values = if forks {
+            let entries = |variable: &VariableId| tree.belief_entries(*variable);
+            read_in_parts(network, &stale().collect::<Vec<_>>(), entries, &read)
+        } else {
+            Vec::new()
+        };
         let mut values = values.into_iter();
         let read = |variable, states: &mut [f64]| {
             if forks {
@@ -229,29 +231,25 @@ impl State {
         states.fill(0.0);
         let home = tree.places[variable.index()].home;
         let (table, axis) = home.expect("every variable is in a belief table");
-        let (range, map) = match table {
-            BeliefTable::Separator(clique) => {
-                let node = &tree.nodes[clique];
-                (node.in_parent.clone(), &node.in_parent_map)
-            }
-            BeliefTable::Private(clique) => {
-                let node = &tree.nodes[clique];
-                (node.private.clone().expect("the clique has private variables"), &node.private_map)
-            }
-        };
+        let (range, map) = tree.beliefs(table);
         map.add_marginal(axis, &self.beliefs[range], states);
     }
 }
 
-/// A thread reads the posteriors of this many variables at a time: several microseconds of work. If
-/// it is wrong, only speed changes.
-const VARIABLES_PER_PART: usize = 32;
+/// A thread reads posteriors at a time from tables of at least this many entries in total: several
+/// microseconds of work. If it is wrong, only speed changes.
+const READ_ENTRIES: usize = 8_192;
 
-/// What `read` writes for each of `variables`, one after another. The threads of the caller's pool
-/// share the work.
+/// The time to read the posterior of one variable besides the time for the entries of its table, as
+/// a number of entries. If it is wrong, only speed changes.
+const READ_COST: usize = 256;
+
+/// What `read` writes for each of `variables`, one after another. It goes through `entries` table
+/// entries for a variable. The threads of the caller's pool share the work.
 fn read_in_parts(
     network: &Network,
-    variables: Vec<VariableId>,
+    variables: &[VariableId],
+    entries: impl Fn(&VariableId) -> usize,
     read: &(impl Fn(VariableId, &mut [f64]) + Sync),
 ) -> Vec<f64> {
     let read_part = |variables: &[VariableId]| {
@@ -265,7 +263,15 @@ fn read_in_parts(
         }
         values
     };
-    variables.par_chunks(VARIABLES_PER_PART).flat_map_iter(read_part).collect()
+    let (mut parts, mut start, mut cost) = (Vec::new(), 0, 0);
+    for (variable, end) in variables.iter().zip(1..) {
+        cost += READ_COST + entries(variable);
+        if cost >= READ_ENTRIES || end == variables.len() {
+            parts.push(&variables[start..end]);
+            (start, cost) = (end, 0);
+        }
+    }
+    map_in_turns(parts, read_part).concat()
 }
 
 /// Sets the length of `values`; the content is arbitrary, except that newly allocated memory is

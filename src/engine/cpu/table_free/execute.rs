@@ -1,7 +1,7 @@
 //! Runs steps, which consist of loop nests. `lowering/step.rs` explains steps and their groups, and
 //! `lowering/nest.rs` the levels, tiles, chunks and runs of a nest.
 
-use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::{ParallelSlice, ParallelSliceMut};
 
 use super::buffers::{Buffers, PART};
@@ -10,6 +10,7 @@ use super::tile;
 use crate::allocate;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::engine::bounds::Bounds;
+use crate::engine::threads::map_in_turns;
 use crate::lowering::{Group, LoopNest, Step};
 
 /// Whether a contraction may use several threads, and the token that cancels it.
@@ -161,7 +162,7 @@ fn run_nest<T: TableEntry>(
         Ok(())
     };
     if forks && chunks > 1 {
-        parts.into_par_iter().enumerate().with_max_len(1).try_for_each(work)?;
+        map_in_turns(parts.into_iter().enumerate(), work).into_iter().collect::<Result<(), _>>()?;
     } else {
         parts.into_iter().enumerate().try_for_each(work)?;
     }

@@ -7,7 +7,7 @@ use crate::allocate;
 use crate::engine::cpu::context::MIN_SHARED_ENTRIES;
 use crate::engine::cpu::tree::division::{Division, RowBlocks, TargetTable};
 use crate::engine::cpu::tree::entry_map::EntryMap;
-use crate::engine::cpu::tree::places::VariablePlaces;
+use crate::engine::cpu::tree::places::{BeliefTable, VariablePlaces};
 use crate::engine::cpu::tree::rows::{ParentPort, ROW_HEAD};
 use crate::lowering::{Optimisation, Optimisations};
 use crate::network::VariableId;
@@ -197,6 +197,27 @@ impl Tree {
     pub fn path_to_root(&self, clique: usize) -> impl Iterator<Item = usize> {
         let parent = |&clique: &usize| self.nodes[clique].parent;
         std::iter::successors(Some(clique), parent).filter(|&clique| clique > 0)
+    }
+
+    /// The range of `table` in the region below, and which entries it holds.
+    pub fn beliefs(&self, table: BeliefTable) -> (Range<usize>, &EntryMap) {
+        match table {
+            BeliefTable::Separator(clique) => {
+                let node = &self.nodes[clique];
+                (node.in_parent.clone(), &node.in_parent_map)
+            }
+            BeliefTable::Private(clique) => {
+                let node = &self.nodes[clique];
+                (node.private.clone().expect("the clique has private variables"), &node.private_map)
+            }
+        }
+    }
+
+    /// Number of entries of the table in which the posterior of `variable` is read; zero if the
+    /// variable was removed from the tree.
+    pub fn belief_entries(&self, variable: VariableId) -> usize {
+        let home = self.places[variable.index()].home;
+        home.map_or(0, |(table, _)| self.beliefs(table).0.len())
     }
 
     /// Computes what follows from the tables and rows: the cost of each clique, the range of its
