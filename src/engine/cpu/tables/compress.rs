@@ -123,7 +123,8 @@ impl Tree {
             if parents.holds(entry) { parents.position(entry) } else { dummy }
         };
         let entries = (0..node.full_separator).filter(|&entry| own.holds(entry));
-        let permutation: Vec<u32> = entries.map(|entry| position(entry) as u32).collect();
+        let mut permutation: Vec<u32> = allocate::with_capacity(node.above.len());
+        permutation.extend(entries.map(|entry| position(entry) as u32));
         node.allocate_permutation(true);
         node.write_permutation(|memory| memory.extend(permutation));
     }

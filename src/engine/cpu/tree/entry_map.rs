@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use crate::allocate;
 use crate::engine::cpu::vector::{sum, sum_lanes};
 use crate::engine::simd::simd_dispatch;
 use crate::potential::Axis;
@@ -36,8 +37,15 @@ impl EntryMap {
             Some(before)
         };
         let entries_and_end = is_held.iter().map(Some).chain([None]);
+        // The length is known in advance. If the list grew instead, it could keep a block of twice
+        // its size: mimalloc does not move a list that is shrunk to more than half of its block.
+        let count_all = || {
+            let mut before = allocate::with_capacity(is_held.len() + 1);
+            before.extend(entries_and_end.scan(0, count));
+            before.into()
+        };
         let are_all = is_held.iter().all(|&held| held);
-        let before = (!are_all).then(|| entries_and_end.scan(0, count).collect());
+        let before = (!are_all).then(count_all);
         Self { before, states: Vec::new() }
     }
 
@@ -51,9 +59,10 @@ impl EntryMap {
         if !is_sparse || axis.cardinality > 256 || self.listed(axis).is_some() {
             return;
         }
+        let mut states = allocate::with_capacity(before[full] as usize);
         let entries = (0..full).filter(|&entry| self.holds(entry));
-        let states = entries.map(|entry| (entry / axis.stride % axis.cardinality) as u8).collect();
-        self.states.push((axis, states));
+        states.extend(entries.map(|entry| (entry / axis.stride % axis.cardinality) as u8));
+        self.states.push((axis, states.into()));
     }
 
     /// The states of the held entries along `axis`, if they are listed.
