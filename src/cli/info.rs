@@ -9,7 +9,7 @@ use cliquescope::graph::TreeStatistics;
 use cliquescope::network::Variable;
 use cliquescope::numbers::{human_bytes, thousands};
 use cliquescope::potential::Precision;
-use cliquescope::propagation::{CompiledNetwork, Forecast, Form, MemoryLimit};
+use cliquescope::propagation::{CompiledNetwork, Forecast, Form, FormForecast, MemoryLimit};
 use cliquescope::safe_text::visible;
 use serde::Serialize;
 
@@ -81,10 +81,9 @@ pub struct FormRecord {
 }
 
 impl FormRecord {
-    /// The forms of `forecast` other than `chosen`.
-    pub fn others(forecast: &Forecast, chosen: Option<Form>) -> Vec<Self> {
-        let others = forecast.forms.iter().filter(|other| Some(other.form) != chosen);
-        others.map(|other| Self { form: other.form, bytes: other.bytes }).collect()
+    /// The form and the memory of `forecast`.
+    pub fn new(forecast: &FormForecast) -> Self {
+        Self { form: forecast.form, bytes: forecast.bytes }
     }
 }
 
@@ -92,6 +91,7 @@ impl ForecastRecord {
     fn new(forecast: &Forecast, limit: MemoryLimit) -> Self {
         let chosen = forecast.fastest_form(limit, LoadOptions::MANY_RUNS);
         let form = chosen.map(|chosen| chosen.form);
+        let others = forecast.forms.iter().filter(|other| Some(other.form) != form);
         Self {
             engine: forecast.engine,
             precision: forecast.precision,
@@ -99,7 +99,7 @@ impl ForecastRecord {
             device_bytes: chosen.map_or(forecast.device_bytes, |chosen| chosen.device_bytes),
             fits: forecast.fits(limit),
             form,
-            other_forms: FormRecord::others(forecast, form),
+            other_forms: others.map(FormRecord::new).collect(),
             obstacle: forecast.unsupported.clone(),
         }
     }

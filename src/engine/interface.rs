@@ -7,7 +7,7 @@ use super::{EngineInfo, LoadError, LoadOptions, RunError, one_at_a_time};
 use crate::cancel::Cancelled;
 use crate::network::Evidence;
 use crate::potential::Precision;
-use crate::propagation::{CompiledNetwork, Forecast, Form, Posteriors, Watch};
+use crate::propagation::{CompiledNetwork, Forecast, Form, FormForecast, Posteriors, Watch};
 
 /// A way to compute posteriors from evidence.
 pub trait Engine: Send + Sync {
@@ -52,6 +52,21 @@ pub trait Engine: Send + Sync {
     /// If the machine has not enough memory for this.
     /// [`or_error`](crate::allocate::or_error) turns this panic into an error.
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast;
+
+    /// The forms of a [`forecast`](Self::forecast) other than `form`, in which the network is
+    /// loaded. An engine that can do so leaves out the work for the forecast of `form`.
+    ///
+    /// # Panics
+    /// As [`forecast`](Self::forecast).
+    fn other_forms(
+        &self,
+        compiled: &CompiledNetwork,
+        precision: Precision,
+        form: Form,
+    ) -> Vec<FormForecast> {
+        let forms = self.forecast(compiled, precision).forms;
+        forms.into_iter().filter(|other| other.form != form).collect()
+    }
 
     /// Loads `compiled`: allocates and fills the tables that the engine keeps.
     ///

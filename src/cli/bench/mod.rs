@@ -287,10 +287,8 @@ impl<'a> EngineBench<'a> {
         let compile_ms = milliseconds(compiled.elapsed() + engine_load);
         let engine_load_ms = milliseconds(engine_load);
         let form = propagator.form();
-        let other_forms = match form {
-            Some(_) => FormRecord::others(&engine.forecast(&compiled, options.precision), form),
-            None => Vec::new(),
-        };
+        let other_forms = form.map(|form| engine.other_forms(&compiled, options.precision, form));
+        let other_forms = other_forms.unwrap_or_default().iter().map(FormRecord::new).collect();
         let info = RunInfo {
             network: prepared.title.clone(),
             engine: engine.name(),

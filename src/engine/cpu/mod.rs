@@ -111,6 +111,19 @@ impl Engine for Cpu {
         Forms::new(compiled, precision, tables_bytes, all).forecast(compiled, precision, None)
     }
 
+    fn other_forms(
+        &self,
+        compiled: &CompiledNetwork,
+        precision: Precision,
+        form: Form,
+    ) -> Vec<FormForecast> {
+        // The search for zeros takes as much memory as loading, and serves only the forecast of the
+        // form with tables. If the network is loaded in this form, both would be in memory together.
+        let bytes = if form == Form::Tables { max_tables_bytes } else { tables_bytes };
+        let forms = Forms::new(compiled, precision, bytes, Optimisations::default()).forms;
+        forms.into_iter().filter(|other| other.form != form).collect()
+    }
+
     fn load(
         &self,
         compiled: &Arc<CompiledNetwork>,
@@ -416,6 +429,21 @@ fn separators(
 mod tests {
     use super::*;
     use crate::engine::fixtures::networks;
+
+    #[test]
+    fn other_forms_are_those_of_the_forecast() {
+        // The fourth network is Alarm.
+        let (compiled, _) = networks().swap_remove(3);
+        for precision in [Precision::F32, Precision::F64] {
+            let forms = Cpu.forecast(&compiled, precision).forms;
+            assert_eq!(forms.len(), 2);
+            for FormForecast { form, .. } in &forms {
+                let others = forms.iter().copied().filter(|other| other.form != *form);
+                let found = Cpu.other_forms(&compiled, precision, *form);
+                assert_eq!(found, others.collect::<Vec<_>>());
+            }
+        }
+    }
 
     #[test]
     fn a_forecast_allows_for_optimisations_that_are_switched_off() {
