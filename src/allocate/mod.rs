@@ -14,8 +14,8 @@
 //! step of the session or a command begins. This frees what was allocated, and `or_error` returns
 //! an error. Unwinding costs nothing while memory lasts, and passes through the threads of rayon.
 //!
-//! All threads are started with [`start_thread`], [`thread_pool`] or [`shared_pool`], because a
-//! thread without memory for itself would end the program.
+//! All threads are started with [`start_thread`], [`thread_pool`], [`shared_pool`] or
+//! [`on_own_thread`], because a thread without memory for itself would end the program.
 //!
 //! The program may still end for lack of memory. Libraries in other languages (the drivers of a GPU
 //! and of the display, the C library) allocate by themselves, and may end the program if that
@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytemuck::Zeroable;
 
 pub use reserve::{KeepFreedMemory, WithReserve, return_freed_memory_early};
-pub use threads::{shared_pool, start_thread, thread_pool};
+pub use threads::{on_own_thread, shared_pool, start_thread, thread_pool};
 
 /// The machine did not provide memory that the memory limit allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -50,6 +50,15 @@ pub fn thread_pool(count: usize) -> Option<ThreadPool> {
     ThreadPoolBuilder::new().num_threads(count).spawn_handler(start).build().ok()
 }
 
+/// Runs `work` on a new thread, which then ends; on the calling thread if no thread can be started.
+///
+/// For work that needs far more memory than its result takes. mimalloc gives each thread pages of
+/// its own, and returns a page to the operating system only when none of its blocks is in use. On
+/// the calling thread, many blocks that `work` frees would share a page with blocks that remain.
+pub fn on_own_thread<R: Send>(work: impl Fn() -> R + Send + Sync) -> R {
+    thread_pool(1).map_or_else(&work, |thread| thread.install(&work))
+}
+
 /// The pool for work that has no pool of its own. The first call starts it, with as many threads as
 /// rayon chooses, or with one thread if not all of them can be started. `None` if no thread can be
 /// started; the next call then tries again. Parallel work outside all pools would let rayon
@@ -68,6 +77,7 @@ pub fn shared_pool() -> Option<&'static ThreadPool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::allocate::{OutOfMemory, or_error, zeros};
 
     #[test]
     fn a_thread_has_a_name_and_a_result() {
@@ -79,5 +89,14 @@ mod tests {
             pool.broadcast(|_| name()),
             [Some("worker"); 3].map(|name| name.map(str::to_owned))
         );
+    }
+
+    #[test]
+    fn work_on_its_own_thread_returns_its_result_or_its_error() {
+        let id = on_own_thread(|| std::thread::current().id());
+        assert_ne!(id, std::thread::current().id());
+        let entries = isize::MAX as usize / 8 - 1000;
+        let found = or_error(|| on_own_thread(|| zeros::<f64>(entries)));
+        assert_eq!(found, Err(OutOfMemory { bytes: 8 * entries as u64 }));
     }
 }
