@@ -312,7 +312,7 @@ impl<T: Real> Plan<T> {
         self.rows.push(Row { first, end: first + terms.len() as u32, entry: row as u32, factor });
     }
 
-    /// Bytes of the rows, terms, tiles and operations.
+    /// Bytes of the plan.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.rows)
             + size_of_val(&*self.singles)
@@ -320,6 +320,8 @@ impl<T: Real> Plan<T> {
             + size_of_val(&*self.products)
             + self.tiles.iter().map(Tiles::bytes).sum::<usize>()
             + self.operations.len() * (size_of::<Operation>() + 2 * size_of::<Message>())
+            + size_of_val(&*self.levels)
+            + size_of_val(&*self.variables)
     }
 }
 

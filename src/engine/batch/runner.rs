@@ -70,7 +70,7 @@ impl<T: Real> BatchRunner<T> {
             return None;
         }
         let buffers = Buffers::new(&plan);
-        let bytes_of_states = bytes.saturating_sub(plan.bytes() as u64);
+        let bytes_of_states = bytes.saturating_sub((plan.bytes() + buffers.bytes()) as u64);
         let max_threads = bytes_of_states / GroupState::bytes(&plan, &buffers) as u64;
         let threads = threads.min(usize::try_from(max_threads).unwrap_or(usize::MAX));
         let states: Vec<_> = (0..threads).map(|_| GroupState::new(&plan, &buffers)).collect();
@@ -80,16 +80,14 @@ impl<T: Real> BatchRunner<T> {
     }
 
     /// Bytes of the plan and of all states.
-    #[cfg(test)]
     fn bytes(&self) -> u64 {
         let state = GroupState::bytes(&self.plan, &self.buffers);
-        (self.plan.bytes() + self.states.len() * state) as u64
+        (self.plan.bytes() + self.buffers.bytes() + self.states.len() * state) as u64
     }
 
     /// Maximum memory so far, in bytes: of the plan and of all states, or while the plan was made.
     pub fn peak_bytes(&self) -> u64 {
-        let state = GroupState::bytes(&self.plan, &self.buffers);
-        (self.plan.bytes() + self.states.len() * state).max(self.plan.max_bytes) as u64
+        self.bytes().max(self.plan.max_bytes as u64)
     }
 
     /// The forecast time of one case on one thread, in nanoseconds.

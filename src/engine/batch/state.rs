@@ -75,6 +75,11 @@ impl Buffers {
         self.buffer_of[message.number as usize] as usize
     }
 
+    /// Bytes of the assignment.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.buffer_of) + size_of_val(&*self.sizes)
+    }
+
     /// Number of entries of all buffers together.
     pub fn entries(&self) -> usize {
         self.sizes.iter().sum()
@@ -136,7 +141,9 @@ impl<T: Real> GroupState<T> {
     /// Bytes of one state for `plan`.
     pub fn bytes(plan: &Plan<T>, buffers: &Buffers) -> usize {
         let per_message = size_of::<[PerCase<T>; 2]>() + size_of::<[i64; CASES_PER_GROUP]>();
-        buffers.entries() * size_of::<PerCase<T>>() + plan.messages * per_message
+        buffers.entries() * size_of::<PerCase<T>>()
+            + buffers.sizes.len() * size_of::<Vec<PerCase<T>>>()
+            + plan.messages * per_message
     }
 
     /// Enters the findings of up to [`CASES_PER_GROUP`] cases.
