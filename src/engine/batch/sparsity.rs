@@ -1,9 +1,9 @@
 //! The possible configurations of each clique, with their potentials.
 
-use crate::engine::cpu::{Support, Supports};
+use crate::engine::cpu::{PossibleEntries, Supports};
 use crate::engine::factors::{FactorProduct, smallest_exponents};
 use crate::graph::{Clique, CliqueId};
-use crate::potential::{Real, Scope, SplitMapping, rescale};
+use crate::potential::{Real, Scope, rescale};
 use crate::propagation::CompiledNetwork;
 
 /// Some configurations of a vertex of the [binary join tree](super::join_tree), and their
@@ -54,20 +54,13 @@ pub fn possible_configurations(
     let (mut codes, mut values) = (Vec::new(), Vec::new());
     let possible = |(id, product): (CliqueId, FactorProduct<'_>)| {
         let links = tree.parent(id).into_iter().chain(tree.children(id).iter().copied());
-        let on_separators: Vec<(SplitMapping, &[bool])> = links
-            .filter_map(|link| {
-                let Support { scope, possible } = supports.get(link.separator)?;
-                Some((SplitMapping::new(&scopes[id.index()], scope), &**possible))
-            })
-            .collect();
-        let is_possible = |code: u32| {
-            on_separators.iter().all(|(mapping, possible)| possible[mapping.get(code) as usize])
-        };
+        let supports = links.filter_map(|link| supports.get(link.separator));
+        let possible = PossibleEntries::new(&scopes[id.index()], supports);
         let mut code = 0;
         codes.clear();
         values.clear();
         let power = product.entries(|value| {
-            if value != 0.0 && is_possible(code) {
+            if value != 0.0 && possible.contains(code) {
                 codes.push(code);
                 values.push(value);
             }
@@ -91,6 +84,7 @@ mod tests {
     use crate::cancel::CancelToken;
     use crate::format;
     use crate::network::VariableId;
+    use crate::potential::SplitMapping;
     use crate::propagation::{CompileOptions, compile};
 
     #[test]

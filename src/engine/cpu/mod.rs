@@ -94,7 +94,9 @@ use context::TableInputs;
 use loaded::Loaded;
 use memory::Footprint;
 use table_free::TableFree;
-pub(super) use table_free::supports::{Support, Supports};
+#[cfg(feature = "cuda")]
+pub(super) use table_free::supports::Support;
+pub(super) use table_free::supports::{PossibleEntries, Supports};
 use tables::sparsity::TreePlan;
 use tree::structure::{Shape, Structure};
 

@@ -28,7 +28,7 @@ use crate::engine::factors::restricted;
 use crate::graph::SeparatorId;
 use crate::lowering::{Operand, Optimisations, PlannedStep, Program};
 use crate::network::{Evidence, VariableId};
-use crate::potential::{Odometer, Scope};
+use crate::potential::{Odometer, Scope, SplitMapping};
 use crate::propagation::CompiledNetwork;
 
 /// Whether something is possible. A product is possible if all its factors are, and a sum if any of
@@ -209,6 +209,33 @@ impl Supports {
     }
 }
 
+/// Which entries of a table are possible, as far as the supports of some separators say.
+pub struct PossibleEntries<'a> {
+    /// For each support: where the entries of the table are in it, and its flags.
+    supports: Vec<(SplitMapping, &'a [bool])>,
+}
+
+impl<'a> PossibleEntries<'a> {
+    /// The entries of a table over `scope` according to `supports`, whose scopes are parts of
+    /// `scope`.
+    pub fn new(scope: &Scope, supports: impl IntoIterator<Item = &'a Support>) -> Self {
+        let flags =
+            |support: &'a Support| (SplitMapping::new(scope, &support.scope), &*support.possible);
+        Self { supports: supports.into_iter().map(flags).collect() }
+    }
+
+    /// Whether there is no support, so that all entries are possible.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu calls it.
+    pub fn are_all(&self) -> bool {
+        self.supports.is_empty()
+    }
+
+    /// Whether `entry` is possible.
+    pub fn contains(&self, entry: u32) -> bool {
+        self.supports.iter().all(|(mapping, possible)| possible[mapping.get(entry) as usize])
+    }
+}
+
 impl Support {
     /// By entry of a table over `scope`, which has the variables of the separator among others:
     /// whether its part on the separator is possible.
@@ -305,7 +332,13 @@ mod tests {
                 }
                 for supports in &found {
                     match supports.get(id) {
-                        Some(support) => assert_eq!(support.by_entry(&scope), expected),
+                        Some(support) => {
+                            assert_eq!(support.by_entry(&scope), expected);
+                            let possible = PossibleEntries::new(&scope, [support]);
+                            let entries = 0..expected.len() as u32;
+                            let flags: Vec<bool> = entries.map(|e| possible.contains(e)).collect();
+                            assert!(flags == expected && !possible.are_all());
+                        }
                         None => assert!(!expected.contains(&false)),
                     }
                 }

@@ -19,9 +19,9 @@ use rayon::prelude::*;
 use super::operations::{Operation, Operations};
 use super::parts::{FactorParts, LiveProducts, MIN_PARALLEL};
 use super::tables::PotentialTable;
-use crate::engine::cpu::{Support, Supports};
+use crate::engine::cpu::{PossibleEntries, Support, Supports};
 use crate::network::{Network, VariableId};
-use crate::potential::{Scope, SplitMapping};
+use crate::potential::Scope;
 
 /// The rows of one operation that are computed.
 #[derive(Default)]
@@ -107,21 +107,14 @@ impl<'s> Search<'s> {
             live.restrict(parts, |at| may_be_live[at]);
         }
         let rows = operation.rows.entries() as u32;
-        let on_separator = |support: &'s Support| {
-            (SplitMapping::new(&operation.rows, &support.scope), &*support.possible)
-        };
-        let supports: Vec<(SplitMapping, &[bool])> =
-            self.supports_within(&operation.rows).map(on_separator).collect();
-        if live.are_all() && supports.is_empty() {
+        let possible = PossibleEntries::new(&operation.rows, self.supports_within(&operation.rows));
+        if live.are_all() && possible.are_all() {
             let products = u64::from(rows) * operation.summed.entries() as u64;
             let full = OperationSparsity { rows: (0..rows).collect(), products, is_full: true };
             return (full, Vec::new());
         }
-        let is_possible = |row: u32| {
-            supports.iter().all(|(mapping, possible)| possible[mapping.get(row) as usize])
-        };
         let count = |row: u32| {
-            if !is_possible(row) {
+            if !possible.contains(row) {
                 return 0;
             }
             (0..live.words()).map(|n| live.word(row, n).count_ones()).sum()
