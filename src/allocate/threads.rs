@@ -50,13 +50,27 @@ pub fn thread_pool(count: usize) -> Option<ThreadPool> {
     ThreadPoolBuilder::new().num_threads(count).spawn_handler(start).build().ok()
 }
 
-/// Runs `work` on a new thread, which then ends; on the calling thread if no thread can be started.
+/// Runs `work` on a new thread, and waits until this thread has ended; on the calling thread if no
+/// thread can be started.
 ///
 /// For work that needs far more memory than its result takes. mimalloc gives each thread pages of
 /// its own, and returns a page to the operating system only when none of its blocks is in use. On
 /// the calling thread, many blocks that `work` frees would share a page with blocks that remain.
-pub fn on_own_thread<R: Send>(work: impl Fn() -> R + Send + Sync) -> R {
-    thread_pool(1).map_or_else(&work, |thread| thread.install(&work))
+/// Now they only share pages with the result.
+pub fn on_own_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    let mut started = None;
+    let start = |thread: ThreadBuilder| {
+        started = Some(start_thread("worker", || thread.run())?);
+        Ok(())
+    };
+    let Ok(pool) = ThreadPoolBuilder::new().num_threads(1).spawn_handler(start).build() else {
+        return work();
+    };
+    let result = pool.install(work);
+    drop(pool);
+    // The thread's memory is free when it has ended. A panic of `work` has left this function.
+    let _ = started.map(JoinHandle::join);
+    result
 }
 
 /// The pool for work that has no pool of its own. The first call starts it, with as many threads as

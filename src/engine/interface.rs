@@ -53,8 +53,8 @@ pub trait Engine: Send + Sync {
     /// [`or_error`](crate::allocate::or_error) turns this panic into an error.
     fn forecast(&self, compiled: &CompiledNetwork, precision: Precision) -> Forecast;
 
-    /// The forms of a [`forecast`](Self::forecast) other than `form`, in which the network is
-    /// loaded. An engine that can do so leaves out the work for the forecast of `form`.
+    /// The forms in a [`forecast`](Self::forecast) other than `form`, the form in which the network
+    /// is loaded. An engine may override this to skip work that only the forecast of `form` needs.
     ///
     /// # Panics
     /// As [`forecast`](Self::forecast).

@@ -1,4 +1,4 @@
-//! Thread pools that are reused when an engine loads again.
+//! Thread pools that are reused when an engine loads again, and work that their threads share.
 //!
 //! The allocator keeps memory freed by a thread for that thread, and some of this memory stays
 //! unusable after the thread ends. With new threads for every load, the program would use more
@@ -6,7 +6,7 @@
 //! the other.
 //!
 //! While a value of type [`Awake`] exists, a thread without work does not go to sleep at once. It
-//! first looks for more work for a while. [`map_in_turns`] shares a list of short tasks between
+//! first looks for more work for a while. [`map_dynamic`] shares a list of short tasks between
 //! threads.
 
 use std::hint::spin_loop;
@@ -116,17 +116,26 @@ impl Awake {
     }
 }
 
+impl Drop for Awake {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Calls `work` with each of `items`, on the threads of the caller's pool, and returns the results
-/// in order.
+/// in order. A thread takes the next item when it has finished one (dynamic scheduling).
 ///
-/// Every thread is offered the whole list at once, and takes one item after another. A parallel
-/// iterator of rayon divides its items into halves instead, so the last threads get work only after
-/// a chain of steals, which takes longer than a part of a message.
-pub(super) fn map_in_turns<I: Send, R: Send>(
+/// Every thread is offered the whole list at once. A parallel iterator of rayon divides its items
+/// into halves instead, so the last threads get work only after a chain of steals, which takes
+/// longer than a part of a message.
+///
+/// Call this on a thread of a pool. `work` should not share work itself: a thread that waits in
+/// `work` may take further items, which needs more stack.
+pub(super) fn map_dynamic<I: Send, R: Send>(
     items: impl IntoIterator<Item = I>,
     work: impl Fn(I) -> R + Sync,
 ) -> Vec<R> {
-    // Each item waits in a place of its own, in which its result is put.
+    // Each item has a place of its own, which later holds the result.
     let places: Vec<Mutex<(Option<I>, Option<R>)>> =
         items.into_iter().map(|item| Mutex::new((Some(item), None))).collect();
     let next = AtomicUsize::new(0);
@@ -143,27 +152,21 @@ pub(super) fn map_in_turns<I: Send, R: Send>(
         take_items();
     });
     let result = |place: Mutex<(_, Option<R>)>| {
-        let (_, result) = place.into_inner().expect("a panic of a thread has ended the scope");
+        let (_, result) = place.into_inner().expect("a panic would have left the scope");
         result.expect("the scope waits until all items are done")
     };
     places.into_iter().map(result).collect()
 }
 
-impl Drop for Awake {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
     use std::ops::Range;
-    use std::sync::{Barrier, Weak};
+    use std::sync::Weak;
     use std::thread::ThreadId;
     use std::time::{Duration, Instant};
 
     use super::*;
+    use crate::allocate::{OutOfMemory, or_error, zeros};
 
     fn ids(threads: &Threads) -> Vec<ThreadId> {
         threads.broadcast(|_| thread::current().id())
@@ -190,24 +193,33 @@ mod tests {
     #[test]
     fn all_threads_take_items_and_the_results_are_in_order() {
         let threads = Threads::new(4).expect("four threads");
-        let barrier = Barrier::new(4);
-        let mut entries = [0; 10];
-        let (results, ids): (Vec<usize>, Vec<ThreadId>) = threads.install(|| {
-            let work = |(number, entry): (usize, &mut usize)| {
-                // The first four items are worked on at the same time.
-                if number < 4 {
-                    barrier.wait();
+        let (begun, mut entries) = (AtomicUsize::new(0), [0; 10]);
+        let results = threads.install(|| {
+            map_dynamic(entries.iter_mut().enumerate(), |(number, entry)| {
+                // Each of the first four items waits until four threads are at work.
+                begun.fetch_add(1, Ordering::Relaxed);
+                let from = Instant::now();
+                while begun.load(Ordering::Relaxed) < 4 {
+                    assert!(from.elapsed() < Duration::from_secs(10), "a thread takes no item");
+                    thread::yield_now();
                 }
                 *entry = number;
-                (number * number, thread::current().id())
-            };
-            map_in_turns(entries.iter_mut().enumerate(), work).into_iter().unzip()
+                number * number
+            })
         });
         assert_eq!(results, [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]);
         assert_eq!(entries, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-        assert_eq!(ids[..4].iter().collect::<HashSet<_>>().len(), 4);
         let nothing: [u8; 0] = [];
-        assert!(threads.install(|| map_in_turns(nothing, |item| item)).is_empty());
+        assert!(threads.install(|| map_dynamic(nothing, |item| item)).is_empty());
+    }
+
+    #[test]
+    fn an_item_without_memory_is_an_error() {
+        let threads = Threads::new(2).expect("two threads");
+        let entries = isize::MAX as usize / 8 - 1000;
+        let work = |item| zeros::<f64>(if item == 2 { entries } else { 1 }).len();
+        let found = or_error(|| threads.install(|| map_dynamic(0..8, work)));
+        assert_eq!(found, Err(OutOfMemory { bytes: 8 * entries as u64 }));
     }
 
     #[test]
@@ -215,7 +227,7 @@ mod tests {
     fn a_panic_of_one_item_reaches_the_caller() {
         let threads = Threads::new(2).expect("two threads");
         let work = |item| assert!(item != 2, "the third item");
-        threads.install(|| map_in_turns(0..8, work));
+        threads.install(|| map_dynamic(0..8, work));
     }
 
     #[test]

@@ -57,8 +57,9 @@ impl<T: Real> BatchRunner<T> {
     /// constant of the plan is below the normal numbers of `T`, or if not even one state fits.
     pub fn new(compiled: &CompiledNetwork, threads: usize, bytes: u64) -> Option<Self> {
         let network = compiled.network();
-        // Otherwise the lists of configurations, which only planning needs, would lie between the
-        // engine's tables: a batch of Munin4 in single precision would take 7 MB more.
+        // The plan is made on a thread of its own. On this thread, the lists of configurations,
+        // which only planning needs, would lie between the engine's tables: a batch of Munin4 in
+        // single precision took 7 MB more.
         let plan = allocate::on_own_thread(|| {
             let tree = JoinTree::new(compiled, bytes)?;
             Some(Plan::<T>::new(tree, Order::DepthFirst))
@@ -79,13 +80,13 @@ impl<T: Real> BatchRunner<T> {
         (threads > 0).then_some(Self { plan, buffers, states, offsets, ln_scale })
     }
 
-    /// Bytes of the plan and of all states.
+    /// Bytes of the plan, of the assignment of buffers and of all states.
     fn bytes(&self) -> u64 {
         let state = GroupState::bytes(&self.plan, &self.buffers);
         (self.plan.bytes() + self.buffers.bytes() + self.states.len() * state) as u64
     }
 
-    /// Maximum memory so far, in bytes: of the plan and of all states, or while the plan was made.
+    /// Maximum memory so far, in bytes: of all that the runner keeps, or while the plan was made.
     pub fn peak_bytes(&self) -> u64 {
         self.bytes().max(self.plan.max_bytes as u64)
     }

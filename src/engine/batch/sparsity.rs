@@ -52,7 +52,7 @@ pub fn possible_configurations(
     let mut exponent = 0;
     // Reused, so that no freed memory lies between the configurations of different cliques.
     let (mut codes, mut values) = (Vec::new(), Vec::new());
-    let possible = |(id, product): (CliqueId, FactorProduct<'_>)| {
+    let of_clique = |(id, product): (CliqueId, FactorProduct<'_>)| {
         let links = tree.parent(id).into_iter().chain(tree.children(id).iter().copied());
         let supports = links.filter_map(|link| supports.get(link.separator));
         let possible = PossibleEntries::new(&scopes[id.index()], supports);
@@ -72,7 +72,7 @@ pub fn possible_configurations(
         Some(Configurations { codes: codes.clone(), values: values.clone() })
     };
     let products = FactorProduct::for_cliques(compiled, &scopes);
-    let cliques = tree.clique_ids().zip(products).map(possible).collect::<Option<Vec<_>>>()?;
+    let cliques = tree.clique_ids().zip(products).map(of_clique).collect::<Option<Vec<_>>>()?;
     let scratch_bytes = size_of::<u32>() * codes.capacity() + size_of::<f64>() * values.capacity();
     let bytes = cliques.iter().map(Configurations::bytes).sum::<usize>() + supports.bytes();
     Some((cliques, exponent, supports.peak_bytes.max(bytes + scratch_bytes)))

@@ -119,10 +119,10 @@ impl Engine for Cpu {
         precision: Precision,
         form: Form,
     ) -> Vec<FormForecast> {
-        // The search for zeros takes as much memory as loading, and serves only the forecast of the
-        // form with tables. If the network is loaded in this form, both would be in memory together.
-        let bytes = if form == Form::Tables { max_tables_bytes } else { tables_bytes };
-        let forms = Forms::new(compiled, precision, bytes, Optimisations::default()).forms;
+        // If the network is loaded with tables, their forecast is not returned, so a bound
+        // suffices. The exact forecast searches for zeros, which takes as much memory as loading.
+        let forecast = if form == Form::Tables { max_tables_bytes } else { tables_bytes };
+        let forms = Forms::new(compiled, precision, forecast, Optimisations::default()).forms;
         forms.into_iter().filter(|other| other.form != form).collect()
     }
 

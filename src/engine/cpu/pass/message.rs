@@ -32,7 +32,7 @@ use crate::engine::cpu::vector::{NEAR_ONE, keep_in_range, larger, largest, small
 use crate::engine::simd::simd_dispatch;
 use crate::potential::{Entry, Real};
 
-/// Number of entries of a separator that a thread takes at a time.
+/// Number of entries of a table that a thread takes at a time.
 pub const SHARED_PART: usize = MIN_SHARED_ENTRIES / 2;
 
 /// A clique and its table.
@@ -219,7 +219,7 @@ pub fn split<'a>(mut table: &'a mut [f64], ranges: &[Range<usize>]) -> Vec<&'a m
     ranges.iter().map(slice).collect()
 }
 
-/// Whether threads share the work at the entries of a separator.
+/// Whether threads share the work at the entries of a table.
 pub fn shares(entries: usize, helpers: Helpers<'_>) -> bool {
     helpers.forks && entries >= MIN_SHARED_ENTRIES
 }
@@ -315,4 +315,31 @@ pub fn raised_share(node: &Node, belief: &[f64], unmasked: &[f64], level: i32) -
     let mut loss = Loss::default();
     loss.add(raised, total);
     loss
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cancel::CancelToken;
+    use crate::engine::cpu::pass::report::Report;
+    use crate::engine::threads::Threads;
+    use crate::propagation::{Phase, Watch};
+
+    #[test]
+    fn a_total_has_the_same_bits_on_any_number_of_threads() {
+        let values: Vec<f64> =
+            (0..MIN_SHARED_ENTRIES + 100).map(|n| 1.0 / (n + 1) as f64).collect();
+        let watch = Watch::untimed(CancelToken::new());
+        let report = Report { watch: &watch, messages: None };
+        let alone = total(&values, report.helpers(0, Phase::Distribute, false));
+        let threads = Threads::new(3).expect("three threads");
+        let shared = threads.install(|| {
+            let helpers = report.helpers(0, Phase::Distribute, true);
+            assert!(shares(values.len(), helpers));
+            total(&values, helpers)
+        });
+        assert_eq!(alone.to_bits(), shared.to_bits());
+        let expected: f64 = values.iter().sum();
+        assert!((alone - expected).abs() < 1e-9);
+    }
 }

@@ -3,7 +3,7 @@
 use crate::cancel::Cancelled;
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
-use crate::engine::threads::map_in_turns;
+use crate::engine::threads::map_dynamic;
 use crate::propagation::{Activity, MessageId, Phase, TimingHint, Watch, WorkerClock};
 
 /// Messages are timed together until their forecast times add up to this, in nanoseconds, so that
@@ -135,7 +135,7 @@ impl Helpers<'_> {
         parts: impl IntoIterator<Item = I>,
         work: impl Fn(I) -> R + Sync,
     ) -> Vec<R> {
-        map_in_turns(parts, |part| self.part(|| work(part)))
+        map_dynamic(parts, |part| self.part(|| work(part)))
     }
 
     /// Runs `work`, a part of the shared work, on this thread.

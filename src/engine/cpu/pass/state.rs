@@ -12,7 +12,7 @@ use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::engine::cpu::tree::places::BeliefTable;
 use crate::engine::cpu::vector::sum;
-use crate::engine::threads::map_in_turns;
+use crate::engine::threads::map_dynamic;
 use crate::network::{Evidence, Network, VariableId};
 use crate::potential::{Axis, Entry, Real};
 use crate::propagation::Posteriors;
@@ -176,8 +176,9 @@ impl State {
             |v: &VariableId| self.posteriors.is_none() || self.change.posterior[v.index()];
         let stale = || network.ids().filter(is_stale);
         let values = if forks {
-            let entries = |variable: &VariableId| tree.belief_entries(*variable);
-            read_in_parts(network, &stale().collect::<Vec<_>>(), entries, &read)
+            let stale: Vec<VariableId> = stale().collect();
+            let parts = parts_to_read(&stale, |variable| tree.belief_entries(variable));
+            read_in_parts(network, parts, &read)
         } else {
             Vec::new()
         };
@@ -236,20 +237,36 @@ impl State {
     }
 }
 
-/// A thread reads posteriors at a time from tables of at least this many entries in total: several
-/// microseconds of work. If it is wrong, only speed changes.
-const READ_ENTRIES: usize = 8_192;
+/// Minimum cost of the posteriors that a thread reads at a time, in table entries: several
+/// microseconds of work. A rough figure; if it is wrong, only speed changes.
+const MIN_READ_COST: usize = 8_192;
 
-/// The time to read the posterior of one variable besides the time for the entries of its table, as
-/// a number of entries. If it is wrong, only speed changes.
-const READ_COST: usize = 256;
+/// Cost of reading a posterior, apart from the entries of its table, in table entries. A rough
+/// figure; if it is wrong, only speed changes.
+const COST_PER_POSTERIOR: usize = 256;
 
-/// What `read` writes for each of `variables`, one after another. It goes through `entries` table
-/// entries for a variable. The threads of the caller's pool share the work.
+/// Divides `variables` into parts for threads to read. `entries` is the number of table entries
+/// that are read for a variable.
+fn parts_to_read(
+    variables: &[VariableId],
+    entries: impl Fn(VariableId) -> usize,
+) -> Vec<&[VariableId]> {
+    let (mut parts, mut start, mut cost) = (Vec::new(), 0, 0);
+    for (&variable, end) in variables.iter().zip(1..) {
+        cost += COST_PER_POSTERIOR + entries(variable);
+        if cost >= MIN_READ_COST || end == variables.len() {
+            parts.push(&variables[start..end]);
+            (start, cost) = (end, 0);
+        }
+    }
+    parts
+}
+
+/// What `read` writes for each variable of `parts`, one after another. The threads of the caller's
+/// pool share the work.
 fn read_in_parts(
     network: &Network,
-    variables: &[VariableId],
-    entries: impl Fn(&VariableId) -> usize,
+    parts: Vec<&[VariableId]>,
     read: &(impl Fn(VariableId, &mut [f64]) + Sync),
 ) -> Vec<f64> {
     let read_part = |variables: &[VariableId]| {
@@ -263,15 +280,7 @@ fn read_in_parts(
         }
         values
     };
-    let (mut parts, mut start, mut cost) = (Vec::new(), 0, 0);
-    for (variable, end) in variables.iter().zip(1..) {
-        cost += READ_COST + entries(variable);
-        if cost >= READ_ENTRIES || end == variables.len() {
-            parts.push(&variables[start..end]);
-            (start, cost) = (end, 0);
-        }
-    }
-    map_in_turns(parts, read_part).concat()
+    map_dynamic(parts, read_part).concat()
 }
 
 /// Sets the length of `values`; the content is arbitrary, except that newly allocated memory is
@@ -287,5 +296,27 @@ fn resize(values: &mut Vec<f64>, entries: usize) {
         values.truncate(entries);
     } else {
         values.resize(entries, 0.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn posteriors_are_read_in_parts_that_are_worth_a_thread() {
+        let variables: Vec<VariableId> = (0..40).map(VariableId::new).collect();
+        // The first variable is enough for a part, and then 7 and 32 small ones are.
+        let entries = |variable: VariableId| match variable.index() {
+            0 => 10_000,
+            1..=7 => 1_000,
+            _ => 0,
+        };
+        let parts = parts_to_read(&variables, entries);
+        assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [1, 7, 32]);
+        assert_eq!(parts.concat(), variables);
+        let parts = parts_to_read(&variables[..39], entries);
+        assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [1, 7, 31]);
+        assert!(parts_to_read(&[], entries).is_empty());
     }
 }

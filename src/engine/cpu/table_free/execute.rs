@@ -10,7 +10,7 @@ use super::tile;
 use crate::allocate;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::engine::bounds::Bounds;
-use crate::engine::threads::map_in_turns;
+use crate::engine::threads::map_dynamic;
 use crate::lowering::{Group, LoopNest, Step};
 
 /// Whether a contraction may use several threads, and the token that cancels it.
@@ -162,7 +162,7 @@ fn run_nest<T: TableEntry>(
         Ok(())
     };
     if forks && chunks > 1 {
-        map_in_turns(parts.into_iter().enumerate(), work).into_iter().collect::<Result<(), _>>()?;
+        map_dynamic(parts.into_iter().enumerate(), work).into_iter().collect::<Result<(), _>>()?;
     } else {
         parts.into_iter().enumerate().try_for_each(work)?;
     }

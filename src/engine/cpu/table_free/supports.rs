@@ -224,9 +224,9 @@ impl<'a> PossibleEntries<'a> {
         Self { supports: supports.into_iter().map(flags).collect() }
     }
 
-    /// Whether there is no support, so that all entries are possible.
+    /// Whether no support restricts the table.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only engine gpu calls it.
-    pub fn are_all(&self) -> bool {
+    pub fn allows_all(&self) -> bool {
         self.supports.is_empty()
     }
 
@@ -337,7 +337,7 @@ mod tests {
                             let possible = PossibleEntries::new(&scope, [support]);
                             let entries = 0..expected.len() as u32;
                             let flags: Vec<bool> = entries.map(|e| possible.contains(e)).collect();
-                            assert!(flags == expected && !possible.are_all());
+                            assert!(flags == expected && !possible.allows_all());
                         }
                         None => assert!(!expected.contains(&false)),
                     }

@@ -16,8 +16,9 @@ use std::ops::Range;
 
 /// Minimum number of entries of a part: a few microseconds of work, several times as long as it
 /// takes a thread to find it. With parts of half this size, 16 threads were slower on Munin4 and
-/// Diabetes; with parts of twice this size, on Link. A table with less than twice as many entries
-/// is not divided.
+/// Diabetes; with parts of twice this size, on Link. (This was measured when a parallel iterator of
+/// rayon divided the parts among the threads, which takes longer.) A table with less than twice as
+/// many entries is not divided.
 const MIN_PART: usize = 8_192;
 
 /// Maximum number of entries of a block, which is not divided: a small share of a part, so that
@@ -108,7 +109,8 @@ impl Division {
         let met: Vec<Vec<u32>> = tables.iter().map(|table| met_from(blocks, table)).collect();
         let mut by_size: Vec<usize> = (0..tables.len()).collect();
         by_size.sort_by_key(|&table| Reverse(tables[table].range.len()));
-        // The first tables in `by_size` are too large to be copied: this many must be divided.
+        // Number of tables that must be divided: if one more were copied, there would be fewer than
+        // two parts.
         let mut least_divided = tables.len();
         if let Some(per_copied) = per_copied {
             let mut copied = 0;
@@ -137,8 +139,8 @@ impl Division {
             if divided == least_divided || best.len() >= enough.max(2) {
                 break;
             }
-            // If many tables can be copied, the next try copies half of them, so that there are few
-            // tries.
+            // If many of the divided tables can be copied, the next try copies half of these, so
+            // that there are few tries.
             let more = divided - least_divided;
             divided = if more <= 6 { divided - 1 } else { least_divided + more / 2 };
         }
@@ -320,26 +322,35 @@ mod tests {
     }
 
     #[test]
-    fn a_small_table_is_copied_even_if_there_are_many_large_ones() {
-        // A table over A, B, C with 8 x 64 x 128 entries is summed onto eight tables over AC, and
-        // onto B.
-        let row = |a: u32, b: u32| {
-            let onto_ac = (0..8).map(move |table| table * 1024 + a * 128);
-            [(a * 64 + b) * 128, 128].into_iter().chain(onto_ac).chain([8192 + b])
-        };
-        let words: Vec<u32> = (0..8).flat_map(|a| (0..64).flat_map(move |b| row(a, b))).collect();
-        let ac = |table: usize| TargetTable {
-            word: 2 + table,
-            range: table * 1024..(table + 1) * 1024,
-            is_vector: true,
-        };
-        let b = TargetTable { word: 10, range: 8192..8256, is_vector: false };
-        let targets: Vec<TargetTable> = (0..8).map(ac).chain([b]).collect();
-        let blocks = RowBlocks { words: &words, stride: 11, rows: 1 };
-        let division = Division::new(blocks, &targets, 1 << 16, Some(16));
-        assert_eq!(division.parts.len(), 8);
-        let is_copied = |table: &TableDivision| *table == TableDivision::Copied;
-        assert!(is_copied(&division.tables[8]) && !division.tables[..8].iter().any(is_copied));
+    fn small_tables_are_copied_even_if_there_are_many_large_ones() {
+        // A table over A, B, C with 8 x 64 x 128 entries is summed onto `large` tables over AC, and
+        // onto `small` tables over B, which all parts meet.
+        for (large, small, expected) in [(8, 1, 8), (3, 20, 2)] {
+            let row = |a: u32, b: u32| {
+                let onto_large = (0..large).map(move |table| table * 1024 + a * 128);
+                let onto_small = (0..small).map(move |table| large * 1024 + table * 64 + b);
+                [(a * 64 + b) * 128, 128].into_iter().chain(onto_large).chain(onto_small)
+            };
+            let rows = (0..8).flat_map(|a| (0..64).map(move |b| (a, b)));
+            let words: Vec<u32> = rows.flat_map(|(a, b)| row(a, b)).collect();
+            let (large, small) = (large as usize, small as usize);
+            let target = |table: usize| {
+                let is_vector = table < large;
+                let start = table.min(large) * 1024 + table.saturating_sub(large) * 64;
+                let range = start..start + if is_vector { 1024 } else { 64 };
+                TargetTable { word: 2 + table, range, is_vector }
+            };
+            let targets: Vec<TargetTable> = (0..large + small).map(target).collect();
+            let blocks = RowBlocks { words: &words, stride: 2 + large + small, rows: 1 };
+            let division = Division::new(blocks, &targets, 1 << 16, Some(16));
+            assert_eq!(division.parts.len(), expected);
+            let is_copied = |table: &TableDivision| *table == TableDivision::Copied;
+            assert!(!division.tables[..large].iter().any(is_copied));
+            assert!(division.tables[large..].iter().all(is_copied));
+            let copies = 64 * small * expected;
+            let total = 1024 * large + 64 * small;
+            assert!(copies <= max_copied_entries(1 << 16, total, 16));
+        }
     }
 
     #[test]

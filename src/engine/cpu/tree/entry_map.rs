@@ -39,13 +39,13 @@ impl EntryMap {
         let entries_and_end = is_held.iter().map(Some).chain([None]);
         // The length is known in advance. If the list grew instead, it could keep a block of twice
         // its size: mimalloc does not move a list that is shrunk to more than half of its block.
-        let count_all = || {
+        let positions = || {
             let mut before = allocate::with_capacity(is_held.len() + 1);
             before.extend(entries_and_end.scan(0, count));
             before.into()
         };
         let are_all = is_held.iter().all(|&held| held);
-        let before = (!are_all).then(count_all);
+        let before = (!are_all).then(positions);
         Self { before, states: Vec::new() }
     }
 

@@ -108,7 +108,7 @@ impl<'s> Search<'s> {
         }
         let rows = operation.rows.entries() as u32;
         let possible = PossibleEntries::new(&operation.rows, self.supports_within(&operation.rows));
-        if live.are_all() && possible.are_all() {
+        if live.are_all() && possible.allows_all() {
             let products = u64::from(rows) * operation.summed.entries() as u64;
             let full = OperationSparsity { rows: (0..rows).collect(), products, is_full: true };
             return (full, Vec::new());
