@@ -160,6 +160,7 @@ pub(super) fn map_dynamic<I: Send, R: Send>(
 
 #[cfg(test)]
 mod tests {
+    use std::hint::black_box;
     use std::ops::Range;
     use std::sync::Weak;
     use std::thread::ThreadId;
@@ -217,7 +218,7 @@ mod tests {
     fn an_item_without_memory_is_an_error() {
         let threads = Threads::new(2).expect("two threads");
         let entries = isize::MAX as usize / 8 - 1000;
-        let work = |item| zeros::<f64>(if item == 2 { entries } else { 1 }).len();
+        let work = |item| black_box(zeros::<f64>(if item == 2 { entries } else { 1 })).len();
         let found = or_error(|| threads.install(|| map_dynamic(0..8, work)));
         assert_eq!(found, Err(OutOfMemory { bytes: 8 * entries as u64 }));
     }
