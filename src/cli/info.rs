@@ -82,7 +82,7 @@ pub struct FormRecord {
 
 impl FormRecord {
     /// The form and the memory of `forecast`.
-    pub fn new(forecast: &FormForecast) -> Self {
+    pub fn new(forecast: FormForecast) -> Self {
         Self { form: forecast.form, bytes: forecast.bytes }
     }
 }
@@ -91,7 +91,6 @@ impl ForecastRecord {
     fn new(forecast: &Forecast, limit: MemoryLimit) -> Self {
         let chosen = forecast.fastest_form(limit, LoadOptions::MANY_RUNS);
         let form = chosen.map(|chosen| chosen.form);
-        let others = forecast.forms.iter().filter(|other| Some(other.form) != form);
         Self {
             engine: forecast.engine,
             precision: forecast.precision,
@@ -99,7 +98,7 @@ impl ForecastRecord {
             device_bytes: chosen.map_or(forecast.device_bytes, |chosen| chosen.device_bytes),
             fits: forecast.fits(limit),
             form,
-            other_forms: others.map(FormRecord::new).collect(),
+            other_forms: forecast.other_forms(form).map(FormRecord::new).collect(),
             obstacle: forecast.unsupported.clone(),
         }
     }

@@ -64,8 +64,7 @@ pub trait Engine: Send + Sync {
         precision: Precision,
         form: Form,
     ) -> Vec<FormForecast> {
-        let forms = self.forecast(compiled, precision).forms;
-        forms.into_iter().filter(|other| other.form != form).collect()
+        self.forecast(compiled, precision).other_forms(Some(form)).collect()
     }
 
     /// Loads `compiled`: allocates and fills the tables that the engine keeps.

@@ -74,8 +74,8 @@ pub fn write_mapping(from: &Scope, onto: &Scope, mapping: &mut Vec<u32>) {
 /// The same mapping as [`write_mapping`] writes, in much less memory for large tables.
 ///
 /// The variables of the larger table are divided into slow and fast ones. The index in the smaller
-/// table is the sum of two numbers. The first depends only on the states of the slow variables, and
-/// the second only on those of the fast ones, so each is listed in a small table.
+/// table is the sum of two numbers: one for the states of the slow variables, and one for the
+/// states of the fast variables. Two short lists hold these numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct SplitMapping {
     /// Number of configurations of the fast variables.

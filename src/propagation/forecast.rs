@@ -110,6 +110,11 @@ impl Forecast {
         fitting.min_by(|a, b| a.total_ns(runs).total_cmp(&b.total_ns(runs))).copied()
     }
 
+    /// The [`forms`](Self::forms) other than `form`.
+    pub fn other_forms(&self, form: Option<Form>) -> impl Iterator<Item = FormForecast> {
+        self.forms.iter().copied().filter(move |other| Some(other.form) != form)
+    }
+
     /// Whether the engine can load the network within `limit`.
     #[must_use]
     pub fn fits(&self, limit: MemoryLimit) -> bool {

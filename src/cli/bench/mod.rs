@@ -288,7 +288,8 @@ impl<'a> EngineBench<'a> {
         let engine_load_ms = milliseconds(engine_load);
         let form = propagator.form();
         let other_forms = form.map(|form| engine.other_forms(&compiled, options.precision, form));
-        let other_forms = other_forms.unwrap_or_default().iter().map(FormRecord::new).collect();
+        let other_forms =
+            other_forms.unwrap_or_default().into_iter().map(FormRecord::new).collect();
         let info = RunInfo {
             network: prepared.title.clone(),
             engine: engine.name(),

@@ -121,9 +121,9 @@ impl Engine for Cpu {
     ) -> Vec<FormForecast> {
         // If the network is loaded with tables, their forecast is not returned, so a bound
         // suffices. The exact forecast searches for zeros, which takes as much memory as loading.
-        let forecast = if form == Form::Tables { max_tables_bytes } else { tables_bytes };
-        let forms = Forms::new(compiled, precision, forecast, Optimisations::default()).forms;
-        forms.into_iter().filter(|other| other.form != form).collect()
+        let bytes = if form == Form::Tables { max_tables_bytes } else { tables_bytes };
+        let forms = Forms::new(compiled, precision, bytes, Optimisations::default());
+        forms.forecast(compiled, precision, None).other_forms(Some(form)).collect()
     }
 
     fn load(

@@ -140,14 +140,14 @@ impl StatePart<'_> {
         context: &PassContext<'_, T>,
     ) -> Result<(), RunError> {
         let node = &context.filled.tree.nodes[self.first];
-        let helpers = context.report.helpers(self.first, Phase::Distribute, context.forks);
+        let helpers = || context.report.helpers(self.first, Phase::Distribute, context.forks);
         if !node.below.is_empty() {
             let (below, down) = (&self.up[..node.below.len()], &self.down[..node.above.len()]);
             let (beliefs, state) = (&mut self.beliefs[..node.below.len()], &self.cliques[0]);
             let scratch = &mut self.scratch[..node.scratch.len()];
             let ports = (&state.ports, &state.active);
             let clique = context.clique(self.first);
-            downward::distribute(clique, ports, below, down, beliefs, scratch, helpers);
+            downward::distribute(clique, ports, below, down, beliefs, scratch, helpers());
         }
         let from_parent = node.parent.map(|_| self.cliques[0].down_bounds);
         let products = self.product_bounds(context, from_parent);
@@ -156,7 +156,7 @@ impl StatePart<'_> {
             return Ok(());
         }
         let Some(port) = node.smallest_table() else { return Ok(()) };
-        let total = message::total(&self.beliefs[port], helpers);
+        let total = message::total(&self.beliefs[port], helpers());
         let state = &mut self.cliques[0];
         if from_parent.is_none() {
             state.loss = Loss::default();

@@ -135,18 +135,12 @@ impl Helpers<'_> {
         parts: impl IntoIterator<Item = I>,
         work: impl Fn(I) -> R + Sync,
     ) -> Vec<R> {
-        map_dynamic(parts, |part| self.part(|| work(part)))
-    }
-
-    /// Runs `work`, a part of the shared work, on this thread.
-    #[inline]
-    fn part<R>(self, work: impl FnOnce() -> R) -> R {
-        match self.activity {
+        map_dynamic(parts, |part| match self.activity {
             Some(activity) if worker() != self.worker => {
-                self.watch.activity(activity, worker(), work)
+                self.watch.activity(activity, worker(), || work(part))
             }
-            _ => work(),
-        }
+            _ => work(part),
+        })
     }
 }
 
