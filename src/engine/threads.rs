@@ -129,8 +129,8 @@ impl Drop for Awake {
 /// into halves instead, so the last threads get work only after a chain of steals, which takes
 /// longer than a part of a message.
 ///
-/// Call this on a thread of a pool. `work` should not share work itself: a thread that waits in
-/// `work` may take further items, which needs more stack.
+/// Call this on a thread of a pool. `work` may share work itself, but should not need much stack: a
+/// thread that waits in `work` may take further items, at most once for each other thread.
 pub(super) fn map_dynamic<I: Send, R: Send>(
     items: impl IntoIterator<Item = I>,
     work: impl Fn(I) -> R + Sync,

@@ -18,7 +18,9 @@
 //! is the part of the product that is summed to give this entry.
 //!
 //! `program` holds the contractions of a whole propagation. It depends on which variables are
-//! observed and which have likelihoods, so engines keep it until that changes.
+//! observed and which have likelihoods, so engines keep it until that changes. `order` says which
+//! of its contractions do not depend on one another, so that threads can compute them at the same
+//! time.
 //!
 //! Run with booleans in place of numbers, the same program says which configurations are possible
 //! without evidence: `engine/cpu/table_free/supports.rs`. Several engines leave the others out of
@@ -34,6 +36,7 @@
 mod axes;
 mod nest;
 mod optimisations;
+mod order;
 mod pattern;
 mod program;
 #[cfg(feature = "cuda")]
@@ -44,6 +47,7 @@ mod tree;
 pub use axes::AxisSet;
 pub use nest::{Contraction, LoopNest};
 pub use optimisations::{Optimisation, Optimisations};
+pub use order::{CliqueGroup, ContractionOrder};
 pub use pattern::{Block, Pattern};
 pub use program::{PlannedStep, Program};
 #[cfg(feature = "cuda")]

@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{AxisSet, Contraction, LoweredClique, LoweredTree, Operand, Optimisations, Step};
+use super::{
+    AxisSet, Contraction, ContractionOrder, LoweredClique, LoweredTree, Operand, Optimisations,
+    Step,
+};
 use crate::allocate;
 use crate::network::{Evidence, VariableId};
 use crate::propagation::{CompiledNetwork, Phase};
@@ -26,6 +29,10 @@ pub struct Program {
     /// By clique: how the belief over the separator to the parent is summed onto each variable
     /// whose posterior is read from this separator; `None` if there is no such variable.
     pub read: Vec<Option<Arc<Step>>>,
+    /// The order of the contractions toward the root. The root is left out.
+    pub collect_order: ContractionOrder,
+    /// The order of the contractions away from the root.
+    pub distribute_order: ContractionOrder,
 }
 
 /// A contraction of a clique.
@@ -90,8 +97,17 @@ impl Program {
             let step = steps.get(&clique.contraction(&sets, &outputs), optimisations);
             Some(PlannedStep { inputs, step })
         };
-        let collect = (0..tree.len()).map(|number| plan(number, Phase::Collect)).collect();
-        let distribute = (0..tree.len()).map(|number| plan(number, Phase::Distribute)).collect();
+        let mut plan_all = |phase: Phase| -> Vec<Option<PlannedStep>> {
+            (0..tree.len()).map(|number| plan(number, phase)).collect()
+        };
+        let (collect, distribute) = (plan_all(Phase::Collect), plan_all(Phase::Distribute));
+        let planned = collect.iter().chain(&distribute).flatten();
+        let largest = planned.map(|planned| planned.step.entries()).max().unwrap_or(0);
+        let order = |planned: &[_], phase: Phase| {
+            ContractionOrder::new(&tree, planned, phase, largest, optimisations)
+        };
+        let collect_order = order(&collect, Phase::Collect);
+        let distribute_order = order(&distribute, Phase::Distribute);
         let read = |number: usize| {
             let clique = &tree[number];
             let outputs: Vec<AxisSet> =
@@ -102,7 +118,7 @@ impl Program {
             (!outputs.is_empty()).then(|| steps.get(&contraction, optimisations))
         };
         let read = (0..tree.len()).map(read).collect();
-        Self { tree, collect, distribute, read }
+        Self { tree, collect, distribute, read, collect_order, distribute_order }
     }
 
     /// Number of multiplications and additions of entries.
@@ -114,8 +130,8 @@ impl Program {
     }
 
     /// Maximum number of entries of all tables that exist at the same time: all factors, one
-    /// message per separator, and the outputs and scratch memory of the step of collect or
-    /// distribute that needs most. Saturating.
+    /// message per separator, and what the group of contractions that needs most takes besides.
+    /// Saturating.
     #[must_use]
     pub fn peak_entries(&self) -> usize {
         let sum = |sizes: &mut dyn Iterator<Item = usize>| sizes.fold(0, usize::saturating_add);
@@ -124,17 +140,12 @@ impl Program {
             clique.separator.entries(&clique.states)
         };
         let messages = sum(&mut (1..self.tree.len()).map(separator));
-        let scratch = |planned: &Option<PlannedStep>| {
-            let planned = planned.as_ref()?;
-            let outputs = sum(&mut planned.step.output_entries.iter().copied());
-            Some(planned.step.scratch_entries().saturating_add(outputs))
-        };
         let operands = |clique: &LoweredClique| {
             sum(&mut clique.operands.iter().map(|(_, axes)| axes.entries(&clique.states)))
         };
         let factors = sum(&mut self.tree.iter().map(operands));
-        let scratch = self.collect.iter().chain(&self.distribute).filter_map(scratch).max();
-        sum(&mut [messages, factors, scratch.unwrap_or(0)].into_iter())
+        let group = self.collect_order.entries().max(self.distribute_order.entries());
+        sum(&mut [messages, factors, group].into_iter())
     }
 
     /// Whether the program for `planned` is also the program for `evidence`: the same variables are

@@ -96,10 +96,16 @@ impl Step {
         nests.chain([&self.nest]).map(LoopNest::work).sum()
     }
 
+    /// Maximum number of entries of the outputs and of the
+    /// [scratch memory](Self::scratch_entries). Saturating.
+    #[must_use]
+    pub fn entries(&self) -> usize {
+        self.output_entries.iter().copied().fold(self.scratch_entries(), usize::saturating_add)
+    }
+
     /// Maximum number of entries of the groups' tables, and of what else one of the nests needs:
     /// copies of outputs, or the product of a group so far. The memory of inputs and outputs is not
     /// counted.
-    #[must_use]
     pub fn scratch_entries(&self) -> usize {
         let groups =
             || self.inputs.iter().chain(&self.outputs).filter(|group| !group.nests.is_empty());

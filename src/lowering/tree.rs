@@ -233,22 +233,6 @@ impl LoweredTree {
         }
     }
 
-    /// The numbers of the cliques by level: the root, its children, their children and so on.
-    #[must_use]
-    pub fn levels(&self) -> Vec<Vec<usize>> {
-        let mut levels: Vec<Vec<usize>> = Vec::new();
-        let mut level_of: Vec<usize> = Vec::with_capacity(self.cliques.len());
-        for (number, clique) in self.cliques.iter().enumerate() {
-            let level = clique.parent.map_or(0, |parent| level_of[parent] + 1);
-            if level == levels.len() {
-                levels.push(Vec::new());
-            }
-            level_of.push(level);
-            levels[level].push(number);
-        }
-        levels
-    }
-
     /// The inputs of the contraction of clique `number` in `phase`. The contraction away from the
     /// root has the same inputs as the contraction toward the root, and also the message from the
     /// parent.

@@ -101,7 +101,7 @@ impl<'a> Report<'a> {
                 Activity::Help(if phase == Phase::Collect { collect } else { distribute })
             })
         });
-        Helpers { watch: self.watch, activity, worker: worker(), forks }
+        Helpers::new(forks, activity.map(|activity| (self.watch, activity)))
     }
 
     /// A timer for this thread, whose first message begins now.
@@ -118,26 +118,34 @@ impl<'a> Report<'a> {
 /// Shares the work of one message, or of the root, with other threads, and reports what they do.
 #[derive(Clone, Copy)]
 pub struct Helpers<'a> {
-    watch: &'a Watch,
-    /// What a thread that helps does; `None` if it is not reported.
-    activity: Option<Activity>,
+    /// What a thread that helps does, and to whom this is reported; `None` if it is not reported.
+    reported: Option<(&'a Watch, Activity)>,
     /// The number of the thread whose work it is.
     worker: u32,
     /// Whether the work may be shared with other threads.
     pub forks: bool,
 }
 
-impl Helpers<'_> {
-    /// Calls `work` with each of `parts` of the shared work, on several threads, and returns the
-    /// results in order.
+impl<'a> Helpers<'a> {
+    /// The threads that help this thread, if it `forks`; what they do is `reported`.
+    pub fn new(forks: bool, reported: Option<(&'a Watch, Activity)>) -> Self {
+        Self { reported, worker: worker(), forks }
+    }
+
+    /// Calls `work` with each of `parts` of the shared work, and returns the results in order. The
+    /// parts are divided among several threads, if the work may be shared.
     pub fn map<I: Send, R: Send>(
         self,
-        parts: impl IntoIterator<Item = I>,
+        parts: impl IntoIterator<Item = I, IntoIter: ExactSizeIterator>,
         work: impl Fn(I) -> R + Sync,
     ) -> Vec<R> {
-        map_dynamic(parts, |part| match self.activity {
-            Some(activity) if worker() != self.worker => {
-                self.watch.activity(activity, worker(), || work(part))
+        let parts = parts.into_iter();
+        if !self.forks || parts.len() < 2 {
+            return parts.map(work).collect();
+        }
+        map_dynamic(parts, |part| match self.reported {
+            Some((watch, activity)) if worker() != self.worker => {
+                watch.activity(activity, worker(), || work(part))
             }
             _ => work(part),
         })

@@ -3,10 +3,10 @@
 //! The first write to new memory takes longer than computing a table, because the operating system
 //! must provide each page.
 
-use rayon::iter::{IndexedParallelIterator, ParallelIterator};
-use rayon::slice::ParallelSliceMut;
+use std::sync::{Mutex, PoisonError};
 
 use super::number::TableEntry;
+use crate::engine::cpu::pass::report::Helpers;
 
 /// Minimum number of entries of memory that is kept. The allocator is as fast for smaller tables.
 /// If it is wrong, only speed and memory change.
@@ -16,18 +16,24 @@ const MIN_ENTRIES: usize = 512;
 /// several times as much work as waking a thread. If it is wrong, only speed changes.
 pub const PART: usize = 1 << 16;
 
-/// Free memory for tables.
+/// Memory for tables, which threads share.
 #[derive(Debug)]
 pub struct Buffers<T> {
-    /// In ascending order of capacity.
-    free: Vec<Vec<T>>,
-    /// The sum of the capacities of the free memory and of all tables in use, in entries. Tables
-    /// below [`MIN_ENTRIES`] do not count. Not meaningful unless `keeps`.
-    held: usize,
-    /// Maximum of [`held`](Self::held), unless the tables in use alone exceed it.
+    free: Mutex<FreeMemory<T>>,
+    /// Maximum of [`FreeMemory::held`], unless the tables in use alone exceed it.
     max_held: usize,
     /// Whether memory is kept at all.
     keeps: bool,
+}
+
+/// Free memory for tables.
+#[derive(Debug)]
+struct FreeMemory<T> {
+    /// In ascending order of capacity.
+    tables: Vec<Vec<T>>,
+    /// The sum of the capacities of the free memory and of all tables in use, in entries. Tables
+    /// below [`MIN_ENTRIES`] do not count. Not meaningful unless memory is kept.
+    held: usize,
 }
 
 impl<T: TableEntry> Buffers<T> {
@@ -35,48 +41,63 @@ impl<T: TableEntry> Buffers<T> {
     /// memory and tables in use together take at most `max_bytes`.
     pub fn new(max_bytes: u64, keeps: bool) -> Self {
         let max_held = usize::try_from(max_bytes / size_of::<T>() as u64).unwrap_or(usize::MAX);
-        Self { free: Vec::new(), held: 0, max_held, keeps }
+        Self { free: Mutex::new(FreeMemory { tables: Vec::new(), held: 0 }), max_held, keeps }
+    }
+
+    /// Calls `work` with the free memory.
+    fn with_free<R>(&self, work: impl FnOnce(&mut FreeMemory<T>) -> R) -> R {
+        // Poisoning is harmless: the tables are valid at any time, and `begin` counts them again.
+        work(&mut self.free.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Call this before each propagation, when no tables are in use. Tables that an earlier
     /// propagation did not put back, because it failed, no longer count.
-    pub fn begin(&mut self) {
-        self.held = self.free.iter().map(Vec::capacity).sum();
+    pub fn begin(&self) {
+        self.with_free(|free| free.held = free.tables.iter().map(Vec::capacity).sum());
     }
 
-    /// A table of `entries` zeros. With `forks`, threads of the caller's pool share the work.
-    pub fn zeros(&mut self, entries: usize, forks: bool) -> Vec<T> {
+    /// A table of `entries` zeros. Threads share the work if it is large.
+    pub fn zeros(&self, entries: usize, helpers: Helpers<'_>) -> Vec<T> {
         if entries < MIN_ENTRIES {
             return vec![T::ZERO; entries];
         }
-        let index = self.free.partition_point(|table| table.capacity() < entries);
-        // A much larger piece of memory is left for tables that need it.
-        if self.free.get(index).is_some_and(|table| table.capacity() <= entries + entries / 2) {
-            let mut table = self.free.remove(index);
-            // Whatever the length was, all entries are overwritten here.
-            table.resize(entries, T::ZERO);
-            if forks && entries >= 2 * PART {
-                table.par_chunks_mut(PART).with_max_len(1).for_each(|part| part.fill(T::ZERO));
-            } else {
-                table.fill(T::ZERO);
-            }
-            return table;
+        let Some(mut table) = self.with_free(|free| free.take(entries, self.max_held)) else {
+            return T::zeros(entries);
+        };
+        // Whatever the length was, all entries are overwritten here.
+        table.resize(entries, T::ZERO);
+        helpers.map(table.chunks_mut(PART), |part| part.fill(T::ZERO));
+        table
+    }
+
+    /// Keeps the memory of `table` for later tables, unless it is small or no memory is kept.
+    pub fn put(&self, table: Vec<T>) {
+        if table.capacity() >= MIN_ENTRIES && self.keeps {
+            self.with_free(|FreeMemory { tables, .. }| {
+                let index = tables.partition_point(|other| other.capacity() < table.capacity());
+                tables.insert(index, table);
+            });
         }
-        while self.held + entries > self.max_held
-            && let Some(table) = self.free.pop()
+    }
+}
+
+impl<T> FreeMemory<T> {
+    /// Takes memory for a table of `entries` if there is a fitting piece. Otherwise makes room for
+    /// new memory: frees the largest pieces until at most `max_held` entries are held together with
+    /// the new ones.
+    fn take(&mut self, entries: usize, max_held: usize) -> Option<Vec<T>> {
+        let index = self.tables.partition_point(|table| table.capacity() < entries);
+        // A much larger piece of memory is left for tables that need it.
+        if self.tables.get(index).is_some_and(|table| table.capacity() <= entries + entries / 2) {
+            return Some(self.tables.remove(index));
+        }
+        while self.held + entries > max_held
+            && let Some(table) = self.tables.pop()
         {
             self.held -= table.capacity();
         }
         self.held += entries;
-        T::zeros(entries)
-    }
-
-    /// Keeps the memory of `table` for later tables, unless it is small or no memory is kept.
-    pub fn put(&mut self, table: Vec<T>) {
-        if table.capacity() >= MIN_ENTRIES && self.keeps {
-            let index = self.free.partition_point(|other| other.capacity() < table.capacity());
-            self.free.insert(index, table);
-        }
+        None
     }
 }
 
@@ -86,21 +107,23 @@ mod tests {
 
     #[test]
     fn memory_is_reused_for_tables_of_about_the_same_size() {
-        let mut buffers = Buffers::<f64>::new(8 * 10_000, true);
-        let mut table = buffers.zeros(4_000, false);
+        let alone = Helpers::new(false, None);
+        let buffers = Buffers::<f64>::new(8 * 10_000, true);
+        let mut table = buffers.zeros(4_000, alone);
         table.fill(1.0);
         let memory = table.as_ptr();
         buffers.put(table);
-        let large = buffers.zeros(4_001, false);
+        let large = buffers.zeros(4_001, alone);
         assert_ne!(large.as_ptr(), memory, "it does not fit");
-        let small = buffers.zeros(600, false);
+        let small = buffers.zeros(600, alone);
         assert_ne!(small.as_ptr(), memory, "most of it would be wasted");
-        let same = buffers.zeros(3_000, false);
+        let same = buffers.zeros(3_000, alone);
         assert_eq!(same.as_ptr(), memory);
         assert!(same.iter().all(|&entry| entry == 0.0) && same.len() == 3_000);
         buffers.put(same);
         buffers.put(large);
-        let _ = buffers.zeros(9_000, false);
-        assert!(buffers.free.is_empty() && buffers.held == 9_600, "free memory makes room");
+        let _ = buffers.zeros(9_000, alone);
+        let (free, held) = buffers.with_free(|free| (free.tables.len(), free.held));
+        assert_eq!((free, held), (0, 9_600), "free memory makes room");
     }
 }

@@ -1,24 +1,54 @@
 //! Runs steps, which consist of loop nests. `lowering/step.rs` explains steps and their groups, and
 //! `lowering/nest.rs` the levels, tiles, chunks and runs of a nest.
 
-use rayon::iter::{IndexedParallelIterator, ParallelIterator};
-use rayon::slice::{ParallelSlice, ParallelSliceMut};
-
 use super::buffers::{Buffers, PART};
 use super::number::{Number, TableEntry};
 use super::tile;
 use crate::allocate;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::engine::bounds::Bounds;
+use crate::engine::cpu::pass::report::Helpers;
 use crate::engine::threads::map_dynamic;
-use crate::lowering::{Group, LoopNest, Step};
+use crate::lowering::{CliqueGroup, Group, LoopNest, Step};
 
-/// Whether a contraction may use several threads, and the token that cancels it.
+/// The threads that share a contraction, and the token that cancels it.
 #[derive(Clone, Copy)]
 pub struct Resources<'a> {
-    /// Whether to share the work with the other threads of the pool in which the caller runs.
-    pub forks: bool,
+    pub helpers: Helpers<'a>,
     pub cancel: &'a CancelToken,
+}
+
+/// Minimum number of multiplications and additions of a group of cliques that threads contract at
+/// the same time: about ten microseconds of work, several times as long as handing it out. If it is
+/// wrong, only speed changes.
+const MIN_GROUP_WORK: f64 = 16_384.0;
+
+/// Contracts each clique of `group`, and keeps the results in `state`. With `forks`, threads of the
+/// caller's pool contract several cliques at the same time, and the results are kept afterwards, in
+/// order; otherwise each result is kept before the next clique is contracted.
+///
+/// # Errors
+/// The first error of `contract`, in the order of the group.
+pub fn contract_group<S: Sync, R: Send, E: Send>(
+    state: &mut S,
+    group: CliqueGroup<'_>,
+    forks: bool,
+    contract: impl Fn(&S, usize) -> Result<R, E> + Sync,
+    keep: impl Fn(&mut S, usize, R),
+) -> Result<(), E> {
+    let cliques = group.cliques.iter().copied();
+    if forks && group.cliques.len() > 1 && group.work >= MIN_GROUP_WORK {
+        let results = map_dynamic(cliques.clone(), |clique| contract(state, clique));
+        for (clique, result) in cliques.zip(results) {
+            keep(state, clique, result?);
+        }
+    } else {
+        for clique in cliques {
+            let result = contract(state, clique)?;
+            keep(state, clique, result);
+        }
+    }
+    Ok(())
 }
 
 /// An input of a step: its table, and bounds on the entries.
@@ -42,10 +72,10 @@ pub struct Outputs<T> {
 pub fn run_step<T: TableEntry>(
     step: &Step,
     inputs: &[Input<'_, T>],
-    buffers: &mut Buffers<T>,
+    buffers: &Buffers<T>,
     resources: Resources<'_>,
 ) -> Result<Outputs<T>, Cancelled> {
-    let forks = resources.forks;
+    let helpers = resources.helpers;
     let mut exponent = 0;
     let mut products: Vec<Option<(Vec<T>, Bounds)>> = Vec::with_capacity(step.inputs.len());
     for group in &step.inputs {
@@ -59,11 +89,11 @@ pub fn run_step<T: TableEntry>(
             let factors = now.iter().map(|&number| inputs[number]);
             let before_input = before.as_ref().map(|(table, bounds)| (&**table, *bounds));
             let factors: Vec<Input<'_, T>> = before_input.into_iter().chain(factors).collect();
-            let mut next = buffers.zeros(group.entries, forks);
+            let mut next = buffers.zeros(group.entries, helpers);
             run_nest(nest, &factors, &mut [&mut next], buffers, resources)?;
             let error = T::product_bounds(bounds_of(&factors)).error;
             // If all entries are zero, so are all outputs.
-            let (scale, scaled) = T::rescale(&mut next, forks).unwrap_or((0, Bounds::ONE));
+            let (scale, scaled) = T::rescale(&mut next, helpers).unwrap_or((0, Bounds::ONE));
             exponent -= i64::from(scale);
             let error = error.map(|error| error + scale).max(scaled.error);
             before.into_iter().for_each(|(before, _)| buffers.put(before));
@@ -76,7 +106,7 @@ pub fn run_step<T: TableEntry>(
         None => inputs[group.members[0]],
     });
     let grouped: Vec<Input<'_, T>> = grouped.collect();
-    let zeros = |group: &Group| buffers.zeros(group.entries, forks);
+    let zeros = |group: &Group| buffers.zeros(group.entries, helpers);
     let mut sums: Vec<Vec<T>> = step.outputs.iter().map(zeros).collect();
     let mut tables: Vec<&mut [T]> = sums.iter_mut().map(|table| &mut **table).collect();
     run_nest(&step.nest, &grouped, &mut tables, buffers, resources)?;
@@ -88,7 +118,7 @@ pub fn run_step<T: TableEntry>(
             outputs[group.members[0]] = sums;
             continue;
         };
-        let zeros = |&number: &usize| buffers.zeros(step.output_entries[number], forks);
+        let zeros = |&number: &usize| buffers.zeros(step.output_entries[number], helpers);
         let mut members: Vec<Vec<T>> = group.members.iter().map(zeros).collect();
         let mut tables: Vec<&mut [T]> = members.iter_mut().map(|table| &mut **table).collect();
         run_nest(nest, &[(&*sums, bounds)], &mut tables, buffers, resources)?;
@@ -105,19 +135,14 @@ fn bounds_of<T>(inputs: &[Input<'_, T>]) -> impl Iterator<Item = Bounds> {
     inputs.iter().map(|&(_, bounds)| bounds)
 }
 
-/// Divides each entry of `belief` by its entry of `message`, where 0/0 = 0.
-pub fn divide<T: Number>(belief: &mut [T], message: &[T], forks: bool) {
-    let divide = |(belief, message): (&mut [T], &[T])| {
+/// Divides each entry of `belief` by its entry of `message`, where 0/0 = 0. Threads share the work
+/// if the tables are large.
+pub fn divide<T: Number>(belief: &mut [T], message: &[T], helpers: Helpers<'_>) {
+    helpers.map(belief.chunks_mut(PART).zip(message.chunks(PART)), |(belief, message)| {
         for (belief, &message) in belief.iter_mut().zip(message) {
             *belief = belief.ratio(message);
         }
-    };
-    if forks && belief.len() >= 2 * PART {
-        let parts = belief.par_chunks_mut(PART).zip(message.par_chunks(PART));
-        parts.with_max_len(1).for_each(divide);
-    } else {
-        divide((belief, message));
-    }
+    });
 }
 
 /// Adds the sums of the products of `inputs` to `outputs`, which are zero everywhere.
@@ -128,14 +153,14 @@ fn run_nest<T: TableEntry>(
     nest: &LoopNest,
     inputs: &[Input<'_, T>],
     outputs: &mut [&mut [T]],
-    buffers: &mut Buffers<T>,
-    Resources { forks, cancel }: Resources<'_>,
+    buffers: &Buffers<T>,
+    Resources { helpers, cancel }: Resources<'_>,
 ) -> Result<(), Cancelled> {
     let chunks = nest.chunks();
     let mut copies: Vec<Vec<T>> = Vec::new();
     if chunks > 1 {
         let copied = nest.outputs.iter().filter(|output| !output.is_divided());
-        copies.extend(copied.map(|output| buffers.zeros(chunks * output.entries, forks)));
+        copies.extend(copied.map(|output| buffers.zeros(chunks * output.entries, helpers)));
     }
     // By chunk, then by output: the runs that the chunk writes.
     let mut parts: Vec<Vec<Runs<'_, T>>> = (0..chunks).map(|_| Vec::new()).collect();
@@ -161,8 +186,8 @@ fn run_nest<T: TableEntry>(
         Chunk::new(nest, inputs, chunk).visit(0, T::ONE, 0, &mut part);
         Ok(())
     };
-    if forks && chunks > 1 {
-        map_dynamic(parts.into_iter().enumerate(), work).into_iter().collect::<Result<(), _>>()?;
+    if chunks > 1 && helpers.forks {
+        helpers.map(parts.into_iter().enumerate(), work).into_iter().collect::<Result<(), _>>()?;
     } else {
         parts.into_iter().enumerate().try_for_each(work)?;
     }
@@ -174,11 +199,7 @@ fn run_nest<T: TableEntry>(
                 part.iter_mut().zip(&copy[range.clone()]).for_each(|(sum, &term)| *sum += term);
             }
         };
-        if forks && copies.len() >= 2 * PART {
-            table.par_chunks_mut(ADDED_PART).enumerate().for_each(add_up);
-        } else {
-            table.chunks_mut(ADDED_PART).enumerate().for_each(add_up);
-        }
+        helpers.map(table.chunks_mut(ADDED_PART).enumerate(), add_up);
         buffers.put(copies);
     }
     Ok(())
@@ -362,8 +383,8 @@ mod tests {
             divided += usize::from(step.nest.chunks() > 1);
             let cancel = CancelToken::new();
             let run = |forks: bool| {
-                let resources = Resources { forks, cancel: &cancel };
-                let run = || run_step(&step, &slices, &mut Buffers::new(0, true), resources);
+                let resources = Resources { helpers: Helpers::new(forks, None), cancel: &cancel };
+                let run = || run_step(&step, &slices, &Buffers::new(0, true), resources);
                 let run = if forks { threads.install(run) } else { run() };
                 let Outputs { mut tables, exponent, .. } = run.expect("it is not cancelled");
                 let scale = 2_f64.powi(i32::try_from(exponent).expect("a small exponent"));

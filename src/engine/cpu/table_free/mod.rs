@@ -12,9 +12,9 @@
 //! [`Wide`](crate::engine::wide::Wide) numbers in place of f64. Offsets have the width of a
 //! pointer, so the size of a clique is limited by time alone.
 //!
-//! Messages are computed one after another, and threads share each large one. The number of threads
-//! changes no bit of the result. [`supports`] computes all messages of a level at the same time,
-//! because its result depends on no order.
+//! Threads share each large contraction, and compute small ones of a level of the tree at the same
+//! time, in the [order of the program](crate::lowering::ContractionOrder). The number of threads
+//! changes no bit of the result.
 
 mod buffers;
 mod execute;
@@ -30,14 +30,13 @@ use crate::engine::bounds::Bounds;
 use crate::engine::cpu::PROGRAM_BYTES_PER_CLIQUE;
 use crate::engine::cpu::pass::report::worker;
 use crate::engine::simd::Baseline;
-use crate::engine::threads::Threads;
+use crate::engine::threads::{Awake, Threads};
 use crate::engine::{Propagator, RunError};
 use crate::lowering::{Optimisation, Optimisations, Program};
 use crate::network::Evidence;
 use crate::potential::Precision;
 use crate::propagation::{Activity, CompiledNetwork, Form, Posteriors, Stage, Watch};
 use buffers::Buffers;
-use execute::Resources;
 use number::Number;
 use pass::{Pass, Restricted};
 
@@ -123,9 +122,9 @@ impl<T: Number> TableFree<T> {
         if !optimisations.has(Optimisation::KeptFactors) {
             factors.iter_mut().for_each(|factor| factor.is_restricted = true);
         }
-        let resources = Resources { forks: threads.is_some(), cancel: watch.cancel_token() };
+        let forks = threads.is_some();
         buffers.begin();
-        let mut pass = Pass::new(network, program, evidence, factors, buffers, resources, watch);
+        let mut pass = Pass::new(network, program, evidence, factors, buffers, forks, watch);
         let mut pass_and_read = || -> Result<Posteriors, RunError> {
             watch.stage_with_clock(Stage::Initialise, &mut clock, |_| pass.restrict())?;
             watch.stage_with_clock(Stage::Collect, &mut clock, |_| pass.collect())?;
@@ -148,6 +147,8 @@ impl<T: Number> TableFree<T> {
                 let asked = watch.worker_clock();
                 threads.install(|| {
                     watch.note_activity(Activity::Start, worker(), asked);
+                    let is_kept_awake = optimisations.has(Optimisation::AwakeThreads);
+                    let _awake = is_kept_awake.then(|| Awake::new(threads));
                     pass_and_read()
                 })
             }

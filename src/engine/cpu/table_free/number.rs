@@ -4,12 +4,10 @@
 use std::fmt::Debug;
 use std::ops::{AddAssign, Mul, MulAssign};
 
-use rayon::iter::{IndexedParallelIterator, ParallelIterator};
-use rayon::slice::{ParallelSlice, ParallelSliceMut};
-
 use super::buffers::PART;
 use crate::allocate;
 use crate::engine::bounds::Bounds;
+use crate::engine::cpu::pass::report::Helpers;
 use crate::engine::cpu::vector::{self, Range, keep_in_range, range};
 use crate::engine::wide::Wide;
 use crate::potential;
@@ -52,12 +50,12 @@ pub trait TableEntry:
 
     /// Multiplies `table` by a power of two so that its largest entry is near one, and returns the
     /// exponent of the power with the bounds of the result; `None` if the largest entry is zero or
-    /// not finite. With `forks`, threads of the caller's pool share the work.
+    /// not finite. Threads share the work if the table is large.
     ///
     /// [`Wide`] numbers are only normalised, and the exponent is zero.
     ///
     /// The bounds do not say whether anything underflowed before.
-    fn rescale(table: &mut [Self], forks: bool) -> Option<(i32, Bounds)>;
+    fn rescale(table: &mut [Self], helpers: Helpers<'_>) -> Option<(i32, Bounds)>;
 
     /// The bounds of products with one entry of each of `tables`; [`Bounds::ONE`] if entries cannot
     /// be out of range.
@@ -103,17 +101,18 @@ impl TableEntry for f64 {
         vector::sum(values)
     }
 
-    fn rescale(table: &mut [Self], forks: bool) -> Option<(i32, Bounds)> {
-        if !forks || table.len() < 2 * PART {
+    fn rescale(table: &mut [Self], helpers: Helpers<'_>) -> Option<(i32, Bounds)> {
+        let (range, scale) = if table.len() <= PART {
             let range = range(table);
-            let scale = keep_in_range(table, range.largest)?;
-            return Some((scale, range.bounds().scaled::<Self>(scale)));
-        }
-        let parts = table.par_chunks(PART).with_max_len(1);
-        let range = parts.map(range).reduce(Range::default, Range::union);
-        let parts = table.par_chunks_mut(PART).with_max_len(1);
-        let scale =
-            parts.map(|part| keep_in_range(part, range.largest)).reduce_with(|one, _| one)??;
+            (range, keep_in_range(table, range.largest))
+        } else {
+            let ranges = helpers.map(table.chunks(PART), range);
+            let range = ranges.into_iter().fold(Range::default(), Range::union);
+            let parts = table.chunks_mut(PART);
+            let scales = helpers.map(parts, |part| keep_in_range(part, range.largest));
+            (range, scales.into_iter().next().flatten())
+        };
+        let scale = scale?;
         Some((scale, range.bounds().scaled::<Self>(scale)))
     }
 
@@ -154,16 +153,12 @@ impl TableEntry for Wide {
     const ZERO: Self = Self::ZERO;
     const ONE: Self = Self::ONE;
 
-    fn rescale(table: &mut [Self], forks: bool) -> Option<(i32, Bounds)> {
+    fn rescale(table: &mut [Self], helpers: Helpers<'_>) -> Option<(i32, Bounds)> {
         let normalise = |part: &mut [Self]| {
             part.iter_mut().for_each(|value| *value = value.normalised());
             part.iter().any(|value| !value.is_zero())
         };
-        let is_nonzero = if forks && table.len() >= 2 * PART {
-            table.par_chunks_mut(PART).with_max_len(1).map(normalise).reduce(|| false, |a, b| a | b)
-        } else {
-            normalise(table)
-        };
+        let is_nonzero = helpers.map(table.chunks_mut(PART), normalise).contains(&true);
         is_nonzero.then_some((0, Bounds::ONE))
     }
 }

@@ -3,11 +3,11 @@
 use std::f64::consts::LN_2;
 
 use super::buffers::Buffers;
-use super::execute::{Input, Outputs, Resources, divide, run_step};
+use super::execute::{Input, Outputs, Resources, contract_group, divide, run_step};
 use super::number::Number;
 use crate::engine::RunError;
 use crate::engine::bounds::{Bounds, Loss, belief_in_raised, no_message};
-use crate::engine::cpu::pass::report::worker;
+use crate::engine::cpu::pass::report::{Helpers, worker};
 use crate::engine::factors::restricted;
 use crate::lowering::{AxisSet, LoweredClique, Operand, PlannedStep, Program};
 use crate::network::{Evidence, Finding, Network, VariableId};
@@ -24,14 +24,38 @@ pub struct Restricted<T> {
     pub is_restricted: bool,
 }
 
+/// A message to a parent.
+struct Message<T> {
+    table: Vec<T>,
+    bounds: Bounds,
+    /// The level to which entries were raised, as the exponent of a power of two; `None` if no
+    /// entry was.
+    raised: Option<i32>,
+    /// The exponent of the power of two by which the message must be multiplied.
+    exponent: i64,
+}
+
+/// What a clique sends away from the root.
+struct Sent<T> {
+    /// By child: the message to it, with its bounds.
+    messages: Vec<(Vec<T>, Bounds)>,
+    /// Posteriors of variables, not normalised.
+    posteriors: Vec<(VariableId, Vec<T>)>,
+    /// The probability mass that may have been lost or added.
+    loss: Loss,
+    /// ln P(e), if the clique is the root.
+    ln_p_evidence: Option<f64>,
+}
+
 /// One propagation.
 pub struct Pass<'a, T> {
     network: &'a Network,
     program: &'a Program,
     evidence: &'a Evidence,
     factors: &'a mut [Restricted<T>],
-    buffers: &'a mut Buffers<T>,
-    resources: Resources<'a>,
+    buffers: &'a Buffers<T>,
+    /// Whether the work is shared with the other threads of the pool in which the caller runs.
+    forks: bool,
     watch: &'a Watch,
     /// By clique: until its parent was reached on the way down, its message to the parent; empty if
     /// that is one everywhere. Afterwards the message from the parent, until the clique is done.
@@ -60,8 +84,8 @@ impl<'a, T: Number> Pass<'a, T> {
         program: &'a Program,
         evidence: &'a Evidence,
         factors: &'a mut [Restricted<T>],
-        buffers: &'a mut Buffers<T>,
-        resources: Resources<'a>,
+        buffers: &'a Buffers<T>,
+        forks: bool,
         watch: &'a Watch,
     ) -> Self {
         let cliques = program.tree.len();
@@ -71,7 +95,7 @@ impl<'a, T: Number> Pass<'a, T> {
             evidence,
             factors,
             buffers,
-            resources,
+            forks,
             watch,
             messages: vec![Vec::new(); cliques],
             bounds: vec![Bounds::ONE; cliques],
@@ -101,7 +125,7 @@ impl<'a, T: Number> Pass<'a, T> {
                     let variables = axes.iter().map(|axis| clique.variables[axis]);
                     let values = restricted(self.network, factor, variables, self.evidence);
                     let mut values: Vec<T> = values.map(T::from_f64).collect();
-                    let scaled = T::rescale(&mut values, self.resources.forks);
+                    let scaled = T::rescale(&mut values, Helpers::new(self.forks, None));
                     let (scale, bounds) = scaled.ok_or(RunError::Impossible)?;
                     *kept =
                         Restricted { values, exponent: -i64::from(scale), bounds, is_restricted };
@@ -116,28 +140,42 @@ impl<'a, T: Number> Pass<'a, T> {
     /// # Errors
     /// If the evidence is impossible, numbers are out of range, or the propagation was cancelled.
     pub fn collect(&mut self) -> Result<(), RunError> {
-        let program = self.program;
-        for number in (1..program.tree.len()).rev() {
+        let Self { program, forks, .. } = *self;
+        let send = |pass: &Self, number: usize| {
             let message = program.tree[number].messages.map(|(collect, _)| collect);
-            self.watch.check()?;
-            self.timed(message, |pass| {
-                let Some(planned) = &program.collect[number] else { return Ok(()) };
-                let Outputs { mut tables, exponent, products } = pass.contract(planned)?;
-                let mut message = tables.pop().unwrap_or_default();
-                let error = products.sum(program.tree[number].entries()).error;
-                let scaled = T::rescale(&mut message, pass.resources.forks);
-                let (scale, mut bounds) = scaled.ok_or_else(|| no_message(error))?;
-                bounds.error = error.map(|error| error + scale).max(bounds.error);
-                pass.raised[number] = bounds.raised_level()?;
-                if let Some(level) = pass.raised[number] {
-                    bounds = T::raise(&mut message, level, bounds);
-                }
-                pass.exponents[number] = exponent - i64::from(scale);
-                (pass.messages[number], pass.bounds[number]) = (message, bounds);
-                Ok(())
-            })?;
+            pass.timed(message, |resources| pass.message_to_parent(number, resources))
+        };
+        let mut groups = program.collect_order.groups();
+        groups.try_for_each(|group| {
+            contract_group(self, group, forks, send, |pass, number, message| {
+                let Some(message) = message else { return };
+                pass.messages[number] = message.table;
+                pass.bounds[number] = message.bounds;
+                pass.raised[number] = message.raised;
+                pass.exponents[number] = message.exponent;
+            })
+        })
+    }
+
+    /// The message of clique `number` to its parent; `None` if it is one everywhere.
+    fn message_to_parent(
+        &self,
+        number: usize,
+        resources: Resources<'_>,
+    ) -> Result<Option<Message<T>>, RunError> {
+        self.watch.check()?;
+        let Some(planned) = &self.program.collect[number] else { return Ok(None) };
+        let Outputs { mut tables, exponent, products } = self.contract(planned, resources)?;
+        let mut table = tables.pop().unwrap_or_default();
+        let error = products.sum(self.program.tree[number].entries()).error;
+        let scaled = T::rescale(&mut table, resources.helpers);
+        let (scale, mut bounds) = scaled.ok_or_else(|| no_message(error))?;
+        bounds.error = error.map(|error| error + scale).max(bounds.error);
+        let raised = bounds.raised_level()?;
+        if let Some(level) = raised {
+            bounds = T::raise(&mut table, level, bounds);
         }
-        Ok(())
+        Ok(Some(Message { table, bounds, raised, exponent: exponent - i64::from(scale) }))
     }
 
     /// Computes the messages from parents and the posteriors.
@@ -145,81 +183,103 @@ impl<'a, T: Number> Pass<'a, T> {
     /// # Errors
     /// If the evidence is impossible, numbers are out of range, or the propagation was cancelled.
     pub fn distribute(&mut self) -> Result<(), RunError> {
-        for number in 0..self.program.tree.len() {
-            self.watch.check()?;
+        let Self { program, forks, .. } = *self;
+        let send = |pass: &Self, number: usize| {
             // The contraction of a clique gives the messages to all its children. Its time is
             // attributed to the message into the clique.
-            let message = self.program.tree[number].messages.map(|(_, distribute)| distribute);
-            self.timed(message, |pass| pass.distribute_from(number))?;
-        }
-        Ok(())
+            let message = program.tree[number].messages.map(|(_, distribute)| distribute);
+            pass.timed(message, |resources| pass.send_from(number, resources))
+        };
+        let mut groups = program.distribute_order.groups();
+        groups.try_for_each(|group| contract_group(self, group, forks, send, Self::keep))
     }
 
-    /// Computes the messages from clique `number` to its children, and the posteriors of its
-    /// private variables.
-    fn distribute_from(&mut self, number: usize) -> Result<(), RunError> {
-        let program = self.program;
-        let clique = &program.tree[number];
-        if let Some(planned) = &program.distribute[number] {
-            let Outputs { tables, exponent, products } = self.contract(planned)?;
-            if clique.parent.is_none() {
-                let total = tables.last().and_then(|total| total.first()).copied();
-                let total = total.filter(|total| *total != T::ZERO);
-                let total = total.ok_or_else(|| no_message(products.error))?;
-                self.ln_p_evidence = total.ln() + exponent as f64 * LN_2;
-            }
-            if products.error.is_some() {
-                let total = tables.first().map_or(0.0, |belief| T::sum(belief).to_f64());
-                self.loss.add_error(products, clique.entries(), total);
-            }
-            let mut outputs = tables.into_iter();
-            for &child in &clique.children {
-                let mut belief = outputs.next().unwrap_or_default();
-                // A message may have any scale, so the exponent is dropped.
-                let scaled = T::rescale(&mut belief, self.resources.forks);
-                self.bounds[child] = scaled.ok_or(RunError::OutOfRange)?.1;
-                self.receive(child, belief)?;
-            }
-            for variable in clique.private() {
-                self.posteriors[variable.index()] = outputs.next().unwrap_or_default();
-            }
+    /// What clique `number` sends to its children, and the posteriors that are read on the way.
+    fn send_from(&self, number: usize, resources: Resources<'_>) -> Result<Sent<T>, RunError> {
+        self.watch.check()?;
+        let clique = &self.program.tree[number];
+        let mut sent = Sent {
+            messages: Vec::new(),
+            posteriors: Vec::new(),
+            loss: Loss::default(),
+            ln_p_evidence: None,
+        };
+        let Some(planned) = &self.program.distribute[number] else { return Ok(sent) };
+        let Outputs { tables, exponent, products } = self.contract(planned, resources)?;
+        if clique.parent.is_none() {
+            let total = tables.last().and_then(|total| total.first()).copied();
+            let total = total.filter(|total| *total != T::ZERO);
+            let total = total.ok_or_else(|| no_message(products.error))?;
+            sent.ln_p_evidence = Some(total.ln() + exponent as f64 * LN_2);
         }
-        self.buffers.put(std::mem::take(&mut self.messages[number]));
-        Ok(())
+        if products.error.is_some() {
+            let total = tables.first().map_or(0.0, |belief| T::sum(belief).to_f64());
+            sent.loss.add_error(products, clique.entries(), total);
+        }
+        let mut outputs = tables.into_iter();
+        for &child in &clique.children {
+            let belief = outputs.next().unwrap_or_default();
+            self.send_to(child, belief, resources, &mut sent)?;
+        }
+        sent.posteriors.extend(clique.private().zip(outputs));
+        Ok(sent)
     }
 
     /// Turns the belief over the separator above `child` into the message to the child, and reads
-    /// posteriors from this belief.
-    fn receive(&mut self, child: usize, mut belief: Vec<T>) -> Result<(), RunError> {
+    /// posteriors from this belief. Adds all this to `sent`.
+    fn send_to(
+        &self,
+        child: usize,
+        mut belief: Vec<T>,
+        resources: Resources<'_>,
+        sent: &mut Sent<T>,
+    ) -> Result<(), RunError> {
+        // A message may have any scale, so the exponent is dropped.
+        let helpers = resources.helpers;
+        let (_, mut bounds) = T::rescale(&mut belief, helpers).ok_or(RunError::OutOfRange)?;
         if let Some(step) = &self.program.read[child] {
             let input: Input<'_, T> = (&belief, Bounds::ONE);
-            let Outputs { tables, .. } = run_step(step, &[input], self.buffers, self.resources)?;
-            let read = self.program.tree[child].read_from_separator();
-            for (variable, table) in read.zip(tables) {
-                self.posteriors[variable.index()] = table;
-            }
+            let Outputs { tables, .. } = run_step(step, &[input], self.buffers, resources)?;
+            sent.posteriors.extend(self.program.tree[child].read_from_separator().zip(tables));
         }
-        let up = std::mem::take(&mut self.messages[child]);
+        let up = &self.messages[child];
         if !up.is_empty() {
             if let Some(level) = self.raised[child] {
                 let message = up.iter().map(|entry| entry.to_f64());
                 let belief = belief.iter().map(|entry| entry.to_f64());
                 let (raised, total) = belief_in_raised(belief, message, level);
-                self.loss.add(raised, total);
+                sent.loss.add(raised, total);
             }
-            divide(&mut belief, &up, self.resources.forks);
-            self.buffers.put(up);
-            let scaled = T::rescale(&mut belief, self.resources.forks);
+            divide(&mut belief, up, helpers);
             // A ratio may be beyond the largest number.
-            self.bounds[child] = scaled.ok_or(RunError::OutOfRange)?.1;
+            (_, bounds) = T::rescale(&mut belief, helpers).ok_or(RunError::OutOfRange)?;
         }
-        self.messages[child] = belief;
+        sent.messages.push((belief, bounds));
         Ok(())
+    }
+
+    /// Keeps what clique `number` sent, and frees the message to it.
+    fn keep(&mut self, number: usize, sent: Sent<T>) {
+        let children = &self.program.tree[number].children;
+        for (&child, (message, bounds)) in children.iter().zip(sent.messages) {
+            self.buffers.put(std::mem::replace(&mut self.messages[child], message));
+            self.bounds[child] = bounds;
+        }
+        for (variable, posterior) in sent.posteriors {
+            self.posteriors[variable.index()] = posterior;
+        }
+        self.loss.add_loss(sent.loss);
+        self.ln_p_evidence = sent.ln_p_evidence.unwrap_or(self.ln_p_evidence);
+        self.buffers.put(std::mem::take(&mut self.messages[number]));
     }
 
     /// Computes the contraction `planned`. In distribute, only the exponent of the root's outputs
     /// is meaningful.
-    fn contract(&mut self, planned: &PlannedStep) -> Result<Outputs<T>, RunError> {
+    fn contract(
+        &self,
+        planned: &PlannedStep,
+        resources: Resources<'_>,
+    ) -> Result<Outputs<T>, RunError> {
         let mut exponent = 0;
         let mut likelihoods: Vec<(Vec<T>, Bounds)> = Vec::new();
         for (operand, _) in &planned.inputs {
@@ -228,7 +288,7 @@ impl<'a, T: Number> Pass<'a, T> {
                 Operand::Message(child) => exponent += self.exponents[*child],
                 Operand::Likelihood(variable) => {
                     let mut weights = self.likelihood(*variable);
-                    let scaled = T::rescale(&mut weights, false);
+                    let scaled = T::rescale(&mut weights, Helpers::new(false, None));
                     let (scale, bounds) = scaled.ok_or(RunError::Impossible)?;
                     exponent -= i64::from(scale);
                     likelihoods.push((weights, bounds));
@@ -249,7 +309,7 @@ impl<'a, T: Number> Pass<'a, T> {
             }
         };
         let inputs: Vec<Input<'_, T>> = planned.inputs.iter().map(input).collect();
-        let outputs = run_step(&planned.step, &inputs, self.buffers, self.resources)?;
+        let outputs = run_step(&planned.step, &inputs, self.buffers, resources)?;
         Ok(Outputs { exponent: exponent + outputs.exponent, ..outputs })
     }
 
@@ -282,16 +342,15 @@ impl<'a, T: Number> Pass<'a, T> {
         }
     }
 
-    /// Runs `work` and records its time, as the time of `message`, or of the product at the root if
-    /// `message` is `None`.
-    fn timed(
-        &mut self,
-        message: Option<MessageId>,
-        work: impl FnOnce(&mut Self) -> Result<(), RunError>,
-    ) -> Result<(), RunError> {
+    /// Runs `work` and records its time, and the time of threads that share it, as the time of
+    /// `message`, or of the product at the root if `message` is `None`.
+    fn timed<R>(&self, message: Option<MessageId>, work: impl FnOnce(Resources<'_>) -> R) -> R {
+        let help = message.map_or(Activity::HelpRoot, Activity::Help);
+        let helpers = Helpers::new(self.forks, Some((self.watch, help)));
+        let resources = Resources { helpers, cancel: self.watch.cancel_token() };
         match message {
-            Some(message) => self.watch.message(message, worker(), || work(self)),
-            None => self.watch.activity(Activity::Root, worker(), || work(self)),
+            Some(message) => self.watch.message(message, worker(), || work(resources)),
+            None => self.watch.activity(Activity::Root, worker(), || work(resources)),
         }
     }
 }

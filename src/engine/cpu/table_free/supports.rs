@@ -17,13 +17,12 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::{AddAssign, Mul, MulAssign};
 
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
-
 use super::buffers::Buffers;
-use super::execute::{Input, Resources, run_step};
+use super::execute::{Input, Resources, contract_group, run_step};
 use super::number::TableEntry;
 use crate::cancel::CancelToken;
 use crate::engine::bounds::Bounds;
+use crate::engine::cpu::pass::report::Helpers;
 use crate::engine::factors::restricted;
 use crate::graph::SeparatorId;
 use crate::lowering::{Operand, Optimisations, PlannedStep, Program};
@@ -66,7 +65,7 @@ impl TableEntry for Possible {
     const ZERO: Self = Self(false);
     const ONE: Self = Self(true);
 
-    fn rescale(table: &mut [Self], _: bool) -> Option<(i32, Bounds)> {
+    fn rescale(table: &mut [Self], _: Helpers<'_>) -> Option<(i32, Bounds)> {
         table.contains(&Self::ONE).then_some((0, Bounds::ONE))
     }
 }
@@ -76,8 +75,7 @@ impl TableEntry for Possible {
 pub struct Supports {
     /// By separator: its support; `None` if all its configurations are possible.
     separators: Vec<Option<Support>>,
-    /// The peak of the memory in use while the supports were found on one thread, in bytes, without
-    /// the program.
+    /// The peak of the memory in use while the supports were found, in bytes, without the program.
     pub peak_bytes: usize,
 }
 
@@ -115,8 +113,10 @@ impl Supports {
             }
         }
         let cancel = CancelToken::new();
-        let resources = Resources { forks, cancel: &cancel };
-        let contract = |planned: &PlannedStep, messages: &[Vec<Possible>]| {
+        let buffers = Buffers::new(0, false);
+        let resources = Resources { helpers: Helpers::new(forks, None), cancel: &cancel };
+        let contract = |planned: &Option<PlannedStep>, messages: &[Vec<Possible>]| {
+            let Some(planned) = planned else { return Ok(Vec::new()) };
             let input = |&(operand, _): &(Operand, _)| -> Input<'_, Possible> {
                 let table = match operand {
                     Operand::Factor(factor) => &factors[factor.index()],
@@ -126,38 +126,35 @@ impl Supports {
                 (table, Bounds::ONE)
             };
             let inputs: Vec<_> = planned.inputs.iter().map(input).collect();
-            let outputs = run_step(&planned.step, &inputs, &mut Buffers::new(0, false), resources);
-            outputs.expect("the token is never cancelled").tables
+            run_step(&planned.step, &inputs, &buffers, resources).map(|outputs| outputs.tables)
         };
-        // The outputs of the given contractions of some cliques that do not depend on one another.
-        let contract_all = |cliques: &[usize], planned: &[Option<PlannedStep>], messages: &[_]| {
-            let outputs = |number: usize| {
-                let tables = contract(planned[number].as_ref()?, messages);
-                Some((number, tables))
+        let toward_root = |messages: &Vec<Vec<Possible>>, number: usize| {
+            contract(&program.collect[number], messages)
+        };
+        let keep_message =
+            |messages: &mut Vec<Vec<Possible>>, number: usize, mut tables: Vec<_>| {
+                messages[number] = tables.pop().unwrap_or_default();
             };
-            if forks {
-                cliques.par_iter().filter_map(|&number| outputs(number)).collect::<Vec<_>>()
-            } else {
-                cliques.iter().filter_map(|&number| outputs(number)).collect()
+        let away_from_root = |messages: &Vec<Vec<Possible>>, number: usize| {
+            // The support of a leaf is not asked for.
+            let is_leaf = tree[number].children.is_empty();
+            if is_leaf { Ok(Vec::new()) } else { contract(&program.distribute[number], messages) }
+        };
+        let keep_supports = |messages: &mut Vec<Vec<Possible>>, number: usize, tables: Vec<_>| {
+            for (&child, table) in tree[number].children.iter().zip(tables) {
+                messages[child] = table;
             }
         };
         // By clique: the message to its parent, and later the support of the separator between
         // them, which serves as the message from the parent.
         let mut messages: Vec<Vec<Possible>> = vec![Vec::new(); tree.len()];
-        let levels = tree.levels();
-        for level in levels.iter().skip(1).rev() {
-            for (number, tables) in contract_all(level, &program.collect, &messages) {
-                messages[number] = tables.into_iter().next().expect("collect has one output");
-            }
-        }
-        for mut level in levels {
-            level.retain(|&number| !tree[number].children.is_empty());
-            for (number, tables) in contract_all(&level, &program.distribute, &messages) {
-                for (&child, table) in tree[number].children.iter().zip(tables) {
-                    messages[child] = table;
-                }
-            }
-        }
+        let collect = program.collect_order.groups().try_for_each(|group| {
+            contract_group(&mut messages, group, forks, toward_root, keep_message)
+        });
+        let distribute = program.distribute_order.groups().try_for_each(|group| {
+            contract_group(&mut messages, group, forks, away_from_root, keep_supports)
+        });
+        collect.and(distribute).expect("the token is never cancelled");
         for (clique, possible) in tree.iter().zip(messages) {
             let Some((collect, _)) = clique.messages else { continue };
             let variables = clique.separator.iter().map(|axis| clique.variables[axis]);
