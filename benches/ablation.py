@@ -79,8 +79,9 @@ TASKS = {
     "table-free": (
         ["--form", "table-free"], 5,
         lambda records: records[0]["propagate_ms"]["min"],
-        "merged-variables messages-of-one vector-instructions divided-contractions pooled-memory"
-        " grouped-factors tiles hoisted-inputs constant-rows kept-factors",
+        "merged-variables messages-of-one vector-instructions divided-contractions"
+        " parallel-subtrees awake-threads pooled-memory grouped-factors tiles hoisted-inputs"
+        " constant-rows kept-factors",
     ),
 }
 

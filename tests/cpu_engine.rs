@@ -146,6 +146,23 @@ fn the_product_at_the_root_and_the_start_of_threads_are_in_the_trace() {
 }
 
 #[test]
+fn what_helping_threads_do_is_in_the_trace() {
+    let compiled = sample("barley");
+    for form in [Form::Tables, Form::TableFree] {
+        let mut propagator = load_as(&compiled, Precision::F64, 2, Some(form));
+        let mut is_helped = || {
+            propagator.forget();
+            let watch = Watch::timed(compiled.plan(), CancelToken::new());
+            propagator.run(&Evidence::none(), &watch).expect("the evidence is possible");
+            let activities = watch.trace().activities;
+            activities.iter().any(|timing| matches!(timing.activity, Activity::Help(_)))
+        };
+        // On a busy machine, the other thread may come too late to help.
+        assert!((0..100).any(|_| is_helped()), "{form}");
+    }
+}
+
+#[test]
 fn the_number_of_threads_changes_no_bit_of_a_propagation() {
     for name in ["alarm", "water", "mildew", "pigs", "munin3"] {
         let compiled = sample(name);

@@ -31,10 +31,10 @@ pub enum Optimisation {
     VectorInstructions,
     /// Large contractions are divided between threads.
     DividedContractions,
-    /// Subtrees are divided between threads.
+    /// Threads compute messages of different subtrees at the same time.
     ParallelSubtrees,
-    /// During a propagation with tables, threads that have nothing to do look for work for a while
-    /// before they go to sleep.
+    /// During a propagation, threads that have nothing to do look for work for a while before they
+    /// go to sleep.
     AwakeThreads,
     /// The layouts, rows, permutations and tables of a tree are made on several threads.
     ParallelPreparation,

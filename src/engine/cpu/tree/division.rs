@@ -15,10 +15,10 @@ use std::ops::Range;
 // If one of these constants is wrong, only speed and memory change (and last bits of results).
 
 /// Minimum number of entries of a part: a few microseconds of work, several times as long as it
-/// takes a thread to find it. With parts of half this size, 16 threads were slower on Munin4 and
-/// Diabetes; with parts of twice this size, on Link. (This was measured when a parallel iterator of
-/// rayon divided the parts among the threads, which takes longer.) A table with less than twice as
-/// many entries is not divided.
+/// takes a thread to find it. With parts of half this size, 16 threads were 1.08 times as fast on
+/// Mildew and as fast on Barley and Munin4, but one thread took 1.02 times as long on Diabetes and
+/// Munin2. With parts of twice this size, 16 threads took 1.1 times as long on Munin2 and Mildew. A
+/// table with less than twice as many entries is not divided.
 const MIN_PART: usize = 8_192;
 
 /// Maximum number of entries of a block, which is not divided: a small share of a part, so that
