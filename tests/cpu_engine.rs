@@ -45,7 +45,7 @@ fn load(
     load_as(compiled, precision, threads, None)
 }
 
-/// Propagates the cases one after another on `threads` threads, in tables.
+/// Propagates the cases one after another on `threads` threads, with tables.
 fn run(
     compiled: &Arc<CompiledNetwork>,
     precision: Precision,
@@ -179,6 +179,36 @@ fn the_number_of_threads_changes_no_bit_of_a_propagation() {
             }
         }
     }
+}
+
+/// Without tables, threads contract several cliques at the same time. Which of them is the first to
+/// find an error must not matter.
+#[test]
+fn the_number_of_threads_changes_no_answer_to_impossible_evidence() {
+    let compiled = sample("pigs");
+    let mut rng = Pcg64Mcg::seed_from_u64(11);
+    let network = compiled.network();
+    let cases: Vec<Evidence> = (0..30)
+        .map(|case| {
+            let share = 0.01 * f64::from(case);
+            let mut evidence = Evidence::none();
+            for variable in network.ids() {
+                if rng.random_bool(share) {
+                    let state = rng.random_range(0..network[variable].cardinality());
+                    evidence.observe(network, variable, state);
+                }
+            }
+            evidence
+        })
+        .collect();
+    let answers = |threads: usize| -> Vec<Result<Posteriors, RunError>> {
+        let mut propagator = load_as(&compiled, Precision::F64, threads, Some(Form::TableFree));
+        let watch = || Watch::untimed(CancelToken::new());
+        cases.iter().map(|case| propagator.run(case, &watch())).collect()
+    };
+    let alone = answers(1);
+    assert!(alone.iter().any(Result::is_ok) && alone.iter().any(Result::is_err));
+    assert!(alone == answers(16));
 }
 
 /// The largest difference between two answers, which must agree on whether the case is possible.

@@ -56,8 +56,9 @@ pub(in crate::engine) fn networks() -> Vec<(Arc<CompiledNetwork>, Vec<Evidence>)
     with_cases.chain([unlikely()]).map(compiled).collect()
 }
 
-/// A chain and a star of 100,000 variables, each with two cases. Single precision holds all entries
-/// of their CPTs exactly. Otherwise, the rounding errors of 100,000 CPTs could add up.
+/// A chain and a star of 100,000 variables, each with two cases. One entry of a CPT is zero, so
+/// that engines search for what is possible. Single precision holds all entries exactly. Otherwise,
+/// the rounding errors of 100,000 CPTs could add up.
 #[cfg(feature = "cuda")]
 pub(in crate::engine) fn long_networks() -> [(Arc<CompiledNetwork>, Vec<Evidence>); 2] {
     const VARIABLES: usize = 100_000;
@@ -66,8 +67,10 @@ pub(in crate::engine) fn long_networks() -> [(Arc<CompiledNetwork>, Vec<Evidence
         let id = VariableId::new;
         let variables = (0..VARIABLES).map(|v| Variable::new(format!("X{v}"), ["no", "yes"]));
         let coin = Cpt::new(id(0), vec![], vec![0.5, 0.5]);
-        let others = (1..VARIABLES)
-            .map(|v| Cpt::new(id(v), vec![id(parent(v))], vec![0.75, 0.25, 0.375, 0.625]));
+        let others = (1..VARIABLES).map(|v| {
+            let given_no = if v == VARIABLES / 2 { [1.0, 0.0] } else { [0.75, 0.25] };
+            Cpt::new(id(v), vec![id(parent(v))], [given_no, [0.375, 0.625]].concat())
+        });
         let cpts = std::iter::once(coin).chain(others).collect();
         let network = Arc::new(Network::new("long", variables.collect(), cpts).unwrap());
         let mut last = Evidence::none();

@@ -129,8 +129,10 @@ impl Drop for Awake {
 /// into halves instead, so the last threads get work only after a chain of steals, which takes
 /// longer than a part of a message.
 ///
-/// Call this on a thread of a pool. `work` may share work itself, but should not need much stack: a
-/// thread that waits in `work` may take further items, at most once for each other thread.
+/// Call this on a thread of a pool. `work` may call this function itself. A thread that waits there
+/// may meanwhile run any number of the remaining items, and the time of its own item then includes
+/// theirs. Calls of `work` are nested at most as deep as the pool has threads, so `work` should
+/// need little stack.
 pub(super) fn map_dynamic<I: Send, R: Send>(
     items: impl IntoIterator<Item = I>,
     work: impl Fn(I) -> R + Sync,
@@ -212,6 +214,17 @@ mod tests {
         assert_eq!(entries, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
         let nothing: [u8; 0] = [];
         assert!(threads.install(|| map_dynamic(nothing, |item| item)).is_empty());
+    }
+
+    #[test]
+    fn work_that_is_shared_may_share_work() {
+        let threads = Threads::new(4).expect("four threads");
+        for _ in 0..200 {
+            let sums = threads.install(|| {
+                map_dynamic(0..40_u64, |a| map_dynamic(0..20, |b| a * b).into_iter().sum::<u64>())
+            });
+            assert!((0..40).map(|a| a * 190).eq(sums));
+        }
     }
 
     #[test]

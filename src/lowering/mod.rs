@@ -18,9 +18,9 @@
 //! is the part of the product that is summed to give this entry.
 //!
 //! `program` holds the contractions of a whole propagation. It depends on which variables are
-//! observed and which have likelihoods, so engines keep it until that changes. `order` says which
-//! of its contractions do not depend on one another, so that threads can compute them at the same
-//! time.
+//! observed and which have likelihoods, so engines keep it until that changes. `schedule` says
+//! which of its contractions do not depend on one another, so that threads can compute them at the
+//! same time.
 //!
 //! Run with booleans in place of numbers, the same program says which configurations are possible
 //! without evidence: `engine/cpu/table_free/supports.rs`. Several engines leave the others out of
@@ -36,21 +36,21 @@
 mod axes;
 mod nest;
 mod optimisations;
-mod order;
 mod pattern;
 mod program;
 #[cfg(feature = "cuda")]
 mod rows;
+mod schedule;
 mod step;
 mod tree;
 
 pub use axes::AxisSet;
 pub use nest::{Contraction, LoopNest};
 pub use optimisations::{Optimisation, Optimisations};
-pub use order::{CliqueGroup, ContractionOrder};
 pub use pattern::{Block, Pattern};
 pub use program::{PlannedStep, Program};
 #[cfg(feature = "cuda")]
 pub use rows::{RowLimits, RowNest, widened};
+pub use schedule::{CliqueGroup, ContractionSchedule};
 pub use step::{Group, Step};
 pub use tree::{LoweredClique, LoweredTree, Operand};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{
-    AxisSet, Contraction, ContractionOrder, LoweredClique, LoweredTree, Operand, Optimisations,
+    AxisSet, Contraction, ContractionSchedule, LoweredClique, LoweredTree, Operand, Optimisations,
     Step,
 };
 use crate::allocate;
@@ -29,10 +29,10 @@ pub struct Program {
     /// By clique: how the belief over the separator to the parent is summed onto each variable
     /// whose posterior is read from this separator; `None` if there is no such variable.
     pub read: Vec<Option<Arc<Step>>>,
-    /// The order of the contractions toward the root. The root is left out.
-    pub collect_order: ContractionOrder,
-    /// The order of the contractions away from the root.
-    pub distribute_order: ContractionOrder,
+    /// When the contractions toward the root are computed. The root is left out.
+    pub collect_schedule: ContractionSchedule,
+    /// When the contractions away from the root are computed.
+    pub distribute_schedule: ContractionSchedule,
 }
 
 /// A contraction of a clique.
@@ -103,11 +103,11 @@ impl Program {
         let (collect, distribute) = (plan_all(Phase::Collect), plan_all(Phase::Distribute));
         let planned = collect.iter().chain(&distribute).flatten();
         let largest = planned.map(|planned| planned.step.entries()).max().unwrap_or(0);
-        let order = |planned: &[_], phase: Phase| {
-            ContractionOrder::new(&tree, planned, phase, largest, optimisations)
+        let schedule = |planned: &[_], phase: Phase| {
+            ContractionSchedule::new(&tree, planned, phase, largest, optimisations)
         };
-        let collect_order = order(&collect, Phase::Collect);
-        let distribute_order = order(&distribute, Phase::Distribute);
+        let collect_schedule = schedule(&collect, Phase::Collect);
+        let distribute_schedule = schedule(&distribute, Phase::Distribute);
         let read = |number: usize| {
             let clique = &tree[number];
             let outputs: Vec<AxisSet> =
@@ -118,7 +118,7 @@ impl Program {
             (!outputs.is_empty()).then(|| steps.get(&contraction, optimisations))
         };
         let read = (0..tree.len()).map(read).collect();
-        Self { tree, collect, distribute, read, collect_order, distribute_order }
+        Self { tree, collect, distribute, read, collect_schedule, distribute_schedule }
     }
 
     /// Number of multiplications and additions of entries.
@@ -129,9 +129,15 @@ impl Program {
         steps.map(|step| step.work()).sum()
     }
 
+    /// The time of collect and distribute, as a number of multiplications and additions.
+    #[must_use]
+    pub fn schedule_work(&self) -> f64 {
+        self.collect_schedule.work() + self.distribute_schedule.work()
+    }
+
     /// Maximum number of entries of all tables that exist at the same time: all factors, one
-    /// message per separator, and what the group of contractions that needs most takes besides.
-    /// Saturating.
+    /// message per separator, and whatever else the group of contractions with the largest need
+    /// uses. Saturating.
     #[must_use]
     pub fn peak_entries(&self) -> usize {
         let sum = |sizes: &mut dyn Iterator<Item = usize>| sizes.fold(0, usize::saturating_add);
@@ -144,7 +150,7 @@ impl Program {
             sum(&mut clique.operands.iter().map(|(_, axes)| axes.entries(&clique.states)))
         };
         let factors = sum(&mut self.tree.iter().map(operands));
-        let group = self.collect_order.entries().max(self.distribute_order.entries());
+        let group = self.collect_schedule.entries().max(self.distribute_schedule.entries());
         sum(&mut [messages, factors, group].into_iter())
     }
 

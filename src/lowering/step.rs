@@ -106,6 +106,7 @@ impl Step {
     /// Maximum number of entries of the groups' tables, and of what else one of the nests needs:
     /// copies of outputs, or the product of a group so far. The memory of inputs and outputs is not
     /// counted.
+    #[must_use]
     pub fn scratch_entries(&self) -> usize {
         let groups =
             || self.inputs.iter().chain(&self.outputs).filter(|group| !group.nests.is_empty());

@@ -21,7 +21,8 @@
 //! | [`loaded`] | the propagator; chooses between the two ways to propagate a batch |
 //! | [`parallel_cases`] | a batch, one case per thread; the other way is [`batch`](super::batch) |
 //! | [`memory`], [`context`] | memory forecast; threads and limits |
-//! | [`share`], [`vector`] | lists of work shared between threads; elementary loops |
+//! | [`share`], [`helpers`] | lists of work, and the work of one message, shared between threads |
+//! | [`vector`] | elementary loops |
 //!
 //! Read `tree`, `tables`, `pass` and `reuse` in this order, each beginning with its `mod.rs`, and
 //! then `propagate` and `loaded`. `table_free` runs the contractions of
@@ -67,6 +68,7 @@
 //! the number of threads determines which cases share a reduced tree.
 
 mod context;
+mod helpers;
 mod loaded;
 mod memory;
 mod parallel_cases;

@@ -6,7 +6,8 @@ use rayon::ThreadPool;
 
 use crate::engine::RunError;
 use crate::engine::cpu::context::{ExecutionContext, MIN_PARALLEL_ENTRIES, MIN_PARALLEL_NS};
-use crate::engine::cpu::pass::report::{self, Messages, Report};
+use crate::engine::cpu::helpers::worker;
+use crate::engine::cpu::pass::report::{Messages, Report};
 use crate::engine::cpu::pass::state::State;
 use crate::engine::cpu::pass::traversal::PassContext;
 use crate::engine::cpu::reuse::strategy::{FullTree, Strategy, StrategyChooser};
@@ -112,7 +113,7 @@ impl<T: Real> Shared<T> {
         };
         let asked = watch.worker_clock();
         threads.install(|| {
-            watch.note_activity(Activity::Start, report::worker(), asked);
+            watch.note_activity(Activity::Start, worker(), asked);
             let _awake = self.keep_awake(threads);
             self.propagate_best(thread_state, evidence, best, context, (watch, from))
         })

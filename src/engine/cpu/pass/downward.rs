@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
+use crate::engine::cpu::helpers::Helpers;
 use crate::engine::cpu::pass::kernel::{Inputs, Onto, Rows, sum_rows};
 use crate::engine::cpu::pass::message::{Clique, SHARED_PART, split};
-use crate::engine::cpu::pass::report::Helpers;
 use crate::engine::cpu::tree::division::TableDivision;
 use crate::engine::cpu::tree::nodes::Node;
 use crate::engine::cpu::tree::rows::{PortWords, SumWord, SumWords};

@@ -1,8 +1,8 @@
 //! The two ends of a separator. A clique and its parent may list the entries of a message in
 //! different orders; these functions write messages from either order into the other.
 
+use crate::engine::cpu::helpers::Helpers;
 use crate::engine::cpu::pass::message::{SHARED_PART, shares};
-use crate::engine::cpu::pass::report::Helpers;
 use crate::engine::cpu::tree::nodes::Node;
 use crate::engine::cpu::vector::largest;
 use crate::engine::simd::simd_dispatch;

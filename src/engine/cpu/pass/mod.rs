@@ -22,7 +22,7 @@
 //! Read `state` and `clique_state` (the data of a propagation), `enter` (findings), `message` (one
 //! clique) and `exchange` (the two ends of a separator), `downward` (the pass at a clique on the
 //! way down), `kernel` (the loop over rows), `at_clique` (all work at one clique), `traversal` (the
-//! order of messages, and threads) and `report` (timing).
+//! order of messages, and threads) and `report` (timing of messages).
 
 mod at_clique;
 mod clique_state;

@@ -1,9 +1,9 @@
 //! Reports the messages of a propagation, and their times, to the [`Watch`].
 
 use crate::cancel::Cancelled;
+use crate::engine::cpu::helpers::{Helpers, worker};
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
-use crate::engine::threads::map_dynamic;
 use crate::propagation::{Activity, MessageId, Phase, TimingHint, Watch, WorkerClock};
 
 /// Messages are timed together until their forecast times add up to this, in nanoseconds, so that
@@ -113,48 +113,6 @@ impl<'a> Report<'a> {
     pub fn timer_from(self, from: WorkerClock) -> MessageTimer<'a> {
         MessageTimer { report: self, worker: worker(), from }
     }
-}
-
-/// Shares the work of one message, or of the root, with other threads, and reports what they do.
-#[derive(Clone, Copy)]
-pub struct Helpers<'a> {
-    /// What a thread that helps does, and to whom this is reported; `None` if it is not reported.
-    reported: Option<(&'a Watch, Activity)>,
-    /// The number of the thread whose work it is.
-    worker: u32,
-    /// Whether the work may be shared with other threads.
-    pub forks: bool,
-}
-
-impl<'a> Helpers<'a> {
-    /// The threads that help this thread, if it `forks`; what they do is `reported`.
-    pub fn new(forks: bool, reported: Option<(&'a Watch, Activity)>) -> Self {
-        Self { reported, worker: worker(), forks }
-    }
-
-    /// Calls `work` with each of `parts` of the shared work, and returns the results in order. The
-    /// parts are divided among several threads, if the work may be shared.
-    pub fn map<I: Send, R: Send>(
-        self,
-        parts: impl IntoIterator<Item = I, IntoIter: ExactSizeIterator>,
-        work: impl Fn(I) -> R + Sync,
-    ) -> Vec<R> {
-        let parts = parts.into_iter();
-        if !self.forks || parts.len() < 2 {
-            return parts.map(work).collect();
-        }
-        map_dynamic(parts, |part| match self.reported {
-            Some((watch, activity)) if worker() != self.worker => {
-                watch.activity(activity, worker(), || work(part))
-            }
-            _ => work(part),
-        })
-    }
-}
-
-/// The number of this thread in its pool; zero for a thread outside of pools.
-pub fn worker() -> u32 {
-    rayon::current_thread_index().unwrap_or(0) as u32
 }
 
 /// Times consecutive messages on one thread: each begins when the one before ends.

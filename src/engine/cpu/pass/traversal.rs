@@ -19,9 +19,10 @@ use std::ops::Range;
 
 use crate::engine::RunError;
 use crate::engine::bounds::Bounds;
+use crate::engine::cpu::helpers::worker;
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::pass::message::Clique;
-use crate::engine::cpu::pass::report::{self, MessageTimer, Report};
+use crate::engine::cpu::pass::report::{MessageTimer, Report};
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::lowering::Optimisation;
@@ -159,7 +160,7 @@ impl StatePart<'_> {
         let root_is_stale = self.cliques[0].is_down_stale;
         if root_is_stale {
             // In distribute, no message goes to the root, so this time belongs to no message.
-            let (worker, watch) = (report::worker(), context.report.watch);
+            let (worker, watch) = (worker(), context.report.watch);
             watch.activity(Activity::Root, worker, || self.compute_beliefs(context))?;
         }
         if context.forks {

@@ -6,7 +6,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::number::TableEntry;
-use crate::engine::cpu::pass::report::Helpers;
+use crate::engine::cpu::helpers::Helpers;
 
 /// Minimum number of entries of memory that is kept. The allocator is as fast for smaller tables.
 /// If it is wrong, only speed and memory change.
@@ -61,9 +61,11 @@ impl<T: TableEntry> Buffers<T> {
         if entries < MIN_ENTRIES {
             return vec![T::ZERO; entries];
         }
-        let Some(mut table) = self.with_free(|free| free.take(entries, self.max_held)) else {
-            return T::zeros(entries);
-        };
+        let mut removed = Vec::new();
+        let take = |free: &mut FreeMemory<T>| free.take(entries, self.max_held, &mut removed);
+        let found = self.with_free(take);
+        drop(removed);
+        let Some(mut table) = found else { return T::zeros(entries) };
         // Whatever the length was, all entries are overwritten here.
         table.resize(entries, T::ZERO);
         helpers.map(table.chunks_mut(PART), |part| part.fill(T::ZERO));
@@ -83,9 +85,15 @@ impl<T: TableEntry> Buffers<T> {
 
 impl<T> FreeMemory<T> {
     /// Takes memory for a table of `entries` if there is a fitting piece. Otherwise makes room for
-    /// new memory: frees the largest pieces until at most `max_held` entries are held together with
-    /// the new ones.
-    fn take(&mut self, entries: usize, max_held: usize) -> Option<Vec<T>> {
+    /// new memory: moves the largest pieces to `removed` until at most `max_held` entries are held
+    /// together with the new ones. The caller frees them, which may take long, when no other thread
+    /// waits for the free memory.
+    fn take(
+        &mut self,
+        entries: usize,
+        max_held: usize,
+        removed: &mut Vec<Vec<T>>,
+    ) -> Option<Vec<T>> {
         let index = self.tables.partition_point(|table| table.capacity() < entries);
         // A much larger piece of memory is left for tables that need it.
         if self.tables.get(index).is_some_and(|table| table.capacity() <= entries + entries / 2) {
@@ -95,6 +103,7 @@ impl<T> FreeMemory<T> {
             && let Some(table) = self.tables.pop()
         {
             self.held -= table.capacity();
+            removed.push(table);
         }
         self.held += entries;
         None
@@ -107,7 +116,7 @@ mod tests {
 
     #[test]
     fn memory_is_reused_for_tables_of_about_the_same_size() {
-        let alone = Helpers::new(false, None);
+        let alone = Helpers::none();
         let buffers = Buffers::<f64>::new(8 * 10_000, true);
         let mut table = buffers.zeros(4_000, alone);
         table.fill(1.0);

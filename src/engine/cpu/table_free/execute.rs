@@ -1,5 +1,6 @@
-//! Runs steps, which consist of loop nests. `lowering/step.rs` explains steps and their groups, and
-//! `lowering/nest.rs` the levels, tiles, chunks and runs of a nest.
+//! Runs groups of cliques and the steps of each. `lowering/schedule.rs` explains groups of cliques,
+//! `lowering/step.rs` steps and groups of tables, and `lowering/nest.rs` the levels, tiles, chunks
+//! and runs of a nest.
 
 use super::buffers::{Buffers, PART};
 use super::number::{Number, TableEntry};
@@ -7,7 +8,7 @@ use super::tile;
 use crate::allocate;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::engine::bounds::Bounds;
-use crate::engine::cpu::pass::report::Helpers;
+use crate::engine::cpu::helpers::Helpers;
 use crate::engine::threads::map_dynamic;
 use crate::lowering::{CliqueGroup, Group, LoopNest, Step};
 
@@ -186,10 +187,11 @@ fn run_nest<T: TableEntry>(
         Chunk::new(nest, inputs, chunk).visit(0, T::ONE, 0, &mut part);
         Ok(())
     };
-    if chunks > 1 && helpers.forks {
-        helpers.map(parts.into_iter().enumerate(), work).into_iter().collect::<Result<(), _>>()?;
-    } else {
+    if chunks == 1 {
+        // Saves the list of results.
         parts.into_iter().enumerate().try_for_each(work)?;
+    } else {
+        helpers.map(parts.into_iter().enumerate(), work).into_iter().collect::<Result<(), _>>()?;
     }
     for (table, copies) in copied.into_iter().zip(copies) {
         let entries = table.len();
@@ -199,6 +201,8 @@ fn run_nest<T: TableEntry>(
                 part.iter_mut().zip(&copy[range.clone()]).for_each(|(sum, &term)| *sum += term);
             }
         };
+        // Adding up a few copies takes less time than handing the work out.
+        let helpers = if copies.len() >= 2 * PART { helpers } else { Helpers::none() };
         helpers.map(table.chunks_mut(ADDED_PART).enumerate(), add_up);
         buffers.put(copies);
     }
@@ -330,6 +334,7 @@ mod tests {
     use rand_pcg::Pcg64Mcg;
 
     use super::*;
+    use crate::engine::threads::Threads;
     use crate::lowering::{AxisSet, Contraction, Optimisations};
 
     /// The outputs of `contraction`, entry by entry.
@@ -350,6 +355,30 @@ mod tests {
             }
         }
         outputs
+    }
+
+    #[test]
+    fn results_are_kept_in_order_until_the_first_error() {
+        let cliques = [2, 0, 3, 1];
+        let group = CliqueGroup { cliques: &cliques, work: 2.0 * MIN_GROUP_WORK };
+        let threads = Threads::new(3).expect("three threads");
+        for (failing, expected) in [(&[][..], &cliques[..]), (&[1, 3], &[2, 0])] {
+            for forks in [false, true] {
+                let contract = |_: &Vec<_>, clique: usize| {
+                    if failing.contains(&clique) { Err(clique) } else { Ok(10 * clique) }
+                };
+                let mut kept = Vec::new();
+                let result = threads.install(|| {
+                    contract_group(&mut kept, group, forks, contract, |kept, clique, result| {
+                        assert_eq!(result, 10 * clique);
+                        kept.push(clique);
+                    })
+                });
+                assert_eq!(kept, expected);
+                // The first error in the order of the group.
+                assert_eq!(result.err(), failing.last().copied());
+            }
+        }
     }
 
     #[test]
@@ -383,7 +412,7 @@ mod tests {
             divided += usize::from(step.nest.chunks() > 1);
             let cancel = CancelToken::new();
             let run = |forks: bool| {
-                let resources = Resources { helpers: Helpers::new(forks, None), cancel: &cancel };
+                let resources = Resources { helpers: Helpers::unreported(forks), cancel: &cancel };
                 let run = || run_step(&step, &slices, &Buffers::new(0, true), resources);
                 let run = if forks { threads.install(run) } else { run() };
                 let Outputs { mut tables, exponent, .. } = run.expect("it is not cancelled");

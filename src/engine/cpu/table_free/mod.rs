@@ -3,8 +3,8 @@
 //! The table of a clique is a product of factors and messages that are usually far smaller. Here
 //! the product is computed tile by tile where it is needed, as [`lowering`](crate::lowering)
 //! describes, and never stored. Memory is needed only for factors, for a message per separator,
-//! and, for the clique that is computed, for groups of small tables and for the beliefs over the
-//! separators to its children.
+//! and, for the cliques that are contracted at the same time, for groups of small tables and for
+//! the beliefs over the separators to their children.
 //!
 //! Messages and sums are in double precision. Each message is scaled by a power of two so that its
 //! largest entry is near one. If numbers are out of range nevertheless, as
@@ -12,9 +12,9 @@
 //! [`Wide`](crate::engine::wide::Wide) numbers in place of f64. Offsets have the width of a
 //! pointer, so the size of a clique is limited by time alone.
 //!
-//! Threads share each large contraction, and compute small ones of a level of the tree at the same
-//! time, in the [order of the program](crate::lowering::ContractionOrder). The number of threads
-//! changes no bit of the result.
+//! Threads share each large contraction, and also contract different cliques at the same time, as
+//! the [schedule](crate::lowering::ContractionSchedule) says. The number of threads changes no bit
+//! of the result.
 
 mod buffers;
 mod execute;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 use crate::allocate;
 use crate::engine::bounds::Bounds;
 use crate::engine::cpu::PROGRAM_BYTES_PER_CLIQUE;
-use crate::engine::cpu::pass::report::worker;
+use crate::engine::cpu::helpers::worker;
 use crate::engine::simd::Baseline;
 use crate::engine::threads::{Awake, Threads};
 use crate::engine::{Propagator, RunError};
@@ -39,6 +39,11 @@ use crate::propagation::{Activity, CompiledNetwork, Form, Posteriors, Stage, Wat
 use buffers::Buffers;
 use number::Number;
 use pass::{Pass, Restricted};
+
+/// Minimum number of multiplications and additions of a propagation whose threads are kept awake:
+/// about a hundred microseconds of work, twice as long as it takes to wake all threads. If it is
+/// wrong, only speed changes.
+const MIN_AWAKE_WORK: f64 = 200_000.0;
 
 /// A compiled network that is propagated without tables of cliques, in the number type `T`.
 pub struct TableFree<T> {
@@ -122,11 +127,15 @@ impl<T: Number> TableFree<T> {
         if !optimisations.has(Optimisation::KeptFactors) {
             factors.iter_mut().for_each(|factor| factor.is_restricted = true);
         }
+        let threads = threads.as_deref();
         let forks = threads.is_some();
         buffers.begin();
         let mut pass = Pass::new(network, program, evidence, factors, buffers, forks, watch);
         let mut pass_and_read = || -> Result<Posteriors, RunError> {
             watch.stage_with_clock(Stage::Initialise, &mut clock, |_| pass.restrict())?;
+            let is_long = program.schedule_work() >= MIN_AWAKE_WORK;
+            let is_kept_awake = is_long && optimisations.has(Optimisation::AwakeThreads);
+            let _awake = threads.filter(|_| is_kept_awake).map(Awake::new);
             watch.stage_with_clock(Stage::Collect, &mut clock, |_| pass.collect())?;
             watch.stage_with_clock(Stage::Distribute, &mut clock, |_| pass.distribute())?;
             pass.loss.check(Precision::F64)?;
@@ -147,8 +156,6 @@ impl<T: Number> TableFree<T> {
                 let asked = watch.worker_clock();
                 threads.install(|| {
                     watch.note_activity(Activity::Start, worker(), asked);
-                    let is_kept_awake = optimisations.has(Optimisation::AwakeThreads);
-                    let _awake = is_kept_awake.then(|| Awake::new(threads));
                     pass_and_read()
                 })
             }

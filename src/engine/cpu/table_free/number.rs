@@ -7,7 +7,7 @@ use std::ops::{AddAssign, Mul, MulAssign};
 use super::buffers::PART;
 use crate::allocate;
 use crate::engine::bounds::Bounds;
-use crate::engine::cpu::pass::report::Helpers;
+use crate::engine::cpu::helpers::Helpers;
 use crate::engine::cpu::vector::{self, Range, keep_in_range, range};
 use crate::engine::wide::Wide;
 use crate::potential;

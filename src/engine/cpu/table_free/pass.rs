@@ -7,7 +7,7 @@ use super::execute::{Input, Outputs, Resources, contract_group, divide, run_step
 use super::number::Number;
 use crate::engine::RunError;
 use crate::engine::bounds::{Bounds, Loss, belief_in_raised, no_message};
-use crate::engine::cpu::pass::report::{Helpers, worker};
+use crate::engine::cpu::helpers::{Helpers, worker};
 use crate::engine::factors::restricted;
 use crate::lowering::{AxisSet, LoweredClique, Operand, PlannedStep, Program};
 use crate::network::{Evidence, Finding, Network, VariableId};
@@ -24,21 +24,29 @@ pub struct Restricted<T> {
     pub is_restricted: bool,
 }
 
-/// A message to a parent.
+/// A message, first to the parent of a clique and later from it.
 struct Message<T> {
+    /// Empty if the message is one everywhere.
     table: Vec<T>,
     bounds: Bounds,
-    /// The level to which entries were raised, as the exponent of a power of two; `None` if no
-    /// entry was.
+    /// In collect, the level to which entries were raised, as the exponent of a power of two;
+    /// `None` if no entry was.
     raised: Option<i32>,
-    /// The exponent of the power of two by which the message must be multiplied.
+    /// In collect, the exponent of the power of two by which the message must be multiplied.
     exponent: i64,
 }
 
+impl<T> Message<T> {
+    /// A message that is one everywhere.
+    fn one() -> Self {
+        Self { table: Vec::new(), bounds: Bounds::ONE, raised: None, exponent: 0 }
+    }
+}
+
 /// What a clique sends away from the root.
-struct Sent<T> {
-    /// By child: the message to it, with its bounds.
-    messages: Vec<(Vec<T>, Bounds)>,
+struct ToChildren<T> {
+    /// By child: the message to it.
+    messages: Vec<Message<T>>,
     /// Posteriors of variables, not normalised.
     posteriors: Vec<(VariableId, Vec<T>)>,
     /// The probability mass that may have been lost or added.
@@ -57,17 +65,9 @@ pub struct Pass<'a, T> {
     /// Whether the work is shared with the other threads of the pool in which the caller runs.
     forks: bool,
     watch: &'a Watch,
-    /// By clique: until its parent was reached on the way down, its message to the parent; empty if
-    /// that is one everywhere. Afterwards the message from the parent, until the clique is done.
-    messages: Vec<Vec<T>>,
-    /// By clique: the bounds of its message.
-    bounds: Vec<Bounds>,
-    /// By clique: the level to which entries of its message to the parent were raised, as the
-    /// exponent of a power of two; `None` if no entry was.
-    raised: Vec<Option<i32>>,
-    /// By clique: the exponent of the power of two that its message to the parent must be
-    /// multiplied by.
-    exponents: Vec<i64>,
+    /// By clique: until its parent was reached on the way down, its message to the parent.
+    /// Afterwards the message from the parent, until the clique is done.
+    messages: Vec<Message<T>>,
     /// By variable: its posterior, not normalised; empty if the variable is observed or has a
     /// single state.
     posteriors: Vec<Vec<T>>,
@@ -97,10 +97,7 @@ impl<'a, T: Number> Pass<'a, T> {
             buffers,
             forks,
             watch,
-            messages: vec![Vec::new(); cliques],
-            bounds: vec![Bounds::ONE; cliques],
-            raised: vec![None; cliques],
-            exponents: vec![0; cliques],
+            messages: (0..cliques).map(|_| Message::one()).collect(),
             posteriors: vec![Vec::new(); network.variables().len()],
             ln_p_evidence: 0.0,
             loss: Loss::default(),
@@ -125,7 +122,7 @@ impl<'a, T: Number> Pass<'a, T> {
                     let variables = axes.iter().map(|axis| clique.variables[axis]);
                     let values = restricted(self.network, factor, variables, self.evidence);
                     let mut values: Vec<T> = values.map(T::from_f64).collect();
-                    let scaled = T::rescale(&mut values, Helpers::new(self.forks, None));
+                    let scaled = T::rescale(&mut values, Helpers::unreported(self.forks));
                     let (scale, bounds) = scaled.ok_or(RunError::Impossible)?;
                     *kept =
                         Restricted { values, exponent: -i64::from(scale), bounds, is_restricted };
@@ -145,26 +142,23 @@ impl<'a, T: Number> Pass<'a, T> {
             let message = program.tree[number].messages.map(|(collect, _)| collect);
             pass.timed(message, |resources| pass.message_to_parent(number, resources))
         };
-        let mut groups = program.collect_order.groups();
+        let mut groups = program.collect_schedule.groups();
         groups.try_for_each(|group| {
             contract_group(self, group, forks, send, |pass, number, message| {
-                let Some(message) = message else { return };
-                pass.messages[number] = message.table;
-                pass.bounds[number] = message.bounds;
-                pass.raised[number] = message.raised;
-                pass.exponents[number] = message.exponent;
+                pass.messages[number] = message;
             })
         })
     }
 
-    /// The message of clique `number` to its parent; `None` if it is one everywhere.
+    /// The message of clique `number` to its parent.
     fn message_to_parent(
         &self,
         number: usize,
         resources: Resources<'_>,
-    ) -> Result<Option<Message<T>>, RunError> {
-        self.watch.check()?;
-        let Some(planned) = &self.program.collect[number] else { return Ok(None) };
+    ) -> Result<Message<T>, RunError> {
+        let Some(planned) = &self.program.collect[number] else {
+            return Ok(Message::one());
+        };
         let Outputs { mut tables, exponent, products } = self.contract(planned, resources)?;
         let mut table = tables.pop().unwrap_or_default();
         let error = products.sum(self.program.tree[number].entries()).error;
@@ -175,7 +169,7 @@ impl<'a, T: Number> Pass<'a, T> {
         if let Some(level) = raised {
             bounds = T::raise(&mut table, level, bounds);
         }
-        Ok(Some(Message { table, bounds, raised, exponent: exponent - i64::from(scale) }))
+        Ok(Message { table, bounds, raised, exponent: exponent - i64::from(scale) })
     }
 
     /// Computes the messages from parents and the posteriors.
@@ -190,15 +184,18 @@ impl<'a, T: Number> Pass<'a, T> {
             let message = program.tree[number].messages.map(|(_, distribute)| distribute);
             pass.timed(message, |resources| pass.send_from(number, resources))
         };
-        let mut groups = program.distribute_order.groups();
+        let mut groups = program.distribute_schedule.groups();
         groups.try_for_each(|group| contract_group(self, group, forks, send, Self::keep))
     }
 
     /// What clique `number` sends to its children, and the posteriors that are read on the way.
-    fn send_from(&self, number: usize, resources: Resources<'_>) -> Result<Sent<T>, RunError> {
-        self.watch.check()?;
+    fn send_from(
+        &self,
+        number: usize,
+        resources: Resources<'_>,
+    ) -> Result<ToChildren<T>, RunError> {
         let clique = &self.program.tree[number];
-        let mut sent = Sent {
+        let mut sent = ToChildren {
             messages: Vec::new(),
             posteriors: Vec::new(),
             loss: Loss::default(),
@@ -232,7 +229,7 @@ impl<'a, T: Number> Pass<'a, T> {
         child: usize,
         mut belief: Vec<T>,
         resources: Resources<'_>,
-        sent: &mut Sent<T>,
+        sent: &mut ToChildren<T>,
     ) -> Result<(), RunError> {
         // A message may have any scale, so the exponent is dropped.
         let helpers = resources.helpers;
@@ -242,9 +239,9 @@ impl<'a, T: Number> Pass<'a, T> {
             let Outputs { tables, .. } = run_step(step, &[input], self.buffers, resources)?;
             sent.posteriors.extend(self.program.tree[child].read_from_separator().zip(tables));
         }
-        let up = &self.messages[child];
+        let Message { table: up, raised, .. } = &self.messages[child];
         if !up.is_empty() {
-            if let Some(level) = self.raised[child] {
+            if let Some(level) = *raised {
                 let message = up.iter().map(|entry| entry.to_f64());
                 let belief = belief.iter().map(|entry| entry.to_f64());
                 let (raised, total) = belief_in_raised(belief, message, level);
@@ -254,23 +251,23 @@ impl<'a, T: Number> Pass<'a, T> {
             // A ratio may be beyond the largest number.
             (_, bounds) = T::rescale(&mut belief, helpers).ok_or(RunError::OutOfRange)?;
         }
-        sent.messages.push((belief, bounds));
+        sent.messages.push(Message { table: belief, bounds, raised: None, exponent: 0 });
         Ok(())
     }
 
     /// Keeps what clique `number` sent, and frees the message to it.
-    fn keep(&mut self, number: usize, sent: Sent<T>) {
+    fn keep(&mut self, number: usize, sent: ToChildren<T>) {
         let children = &self.program.tree[number].children;
-        for (&child, (message, bounds)) in children.iter().zip(sent.messages) {
-            self.buffers.put(std::mem::replace(&mut self.messages[child], message));
-            self.bounds[child] = bounds;
+        for (&child, message) in children.iter().zip(sent.messages) {
+            let up = std::mem::replace(&mut self.messages[child], message);
+            self.buffers.put(up.table);
         }
         for (variable, posterior) in sent.posteriors {
             self.posteriors[variable.index()] = posterior;
         }
         self.loss.add_loss(sent.loss);
         self.ln_p_evidence = sent.ln_p_evidence.unwrap_or(self.ln_p_evidence);
-        self.buffers.put(std::mem::take(&mut self.messages[number]));
+        self.buffers.put(std::mem::take(&mut self.messages[number].table));
     }
 
     /// Computes the contraction `planned`. In distribute, only the exponent of the root's outputs
@@ -285,10 +282,10 @@ impl<'a, T: Number> Pass<'a, T> {
         for (operand, _) in &planned.inputs {
             match operand {
                 Operand::Factor(factor) => exponent += self.factors[factor.index()].exponent,
-                Operand::Message(child) => exponent += self.exponents[*child],
+                Operand::Message(child) => exponent += self.messages[*child].exponent,
                 Operand::Likelihood(variable) => {
                     let mut weights = self.likelihood(*variable);
-                    let scaled = T::rescale(&mut weights, Helpers::new(false, None));
+                    let scaled = T::rescale(&mut weights, Helpers::none());
                     let (scale, bounds) = scaled.ok_or(RunError::Impossible)?;
                     exponent -= i64::from(scale);
                     likelihoods.push((weights, bounds));
@@ -302,7 +299,10 @@ impl<'a, T: Number> Pass<'a, T> {
                     let factor = &self.factors[factor.index()];
                     (&factor.values, factor.bounds)
                 }
-                Operand::Message(number) => (&self.messages[number], self.bounds[number]),
+                Operand::Message(number) => {
+                    let message = &self.messages[number];
+                    (&message.table, message.bounds)
+                }
                 Operand::Likelihood(_) => {
                     likelihoods.next().map_or((&[][..], Bounds::ONE), |(w, bounds)| (w, *bounds))
                 }
@@ -342,9 +342,17 @@ impl<'a, T: Number> Pass<'a, T> {
         }
     }
 
-    /// Runs `work` and records its time, and the time of threads that share it, as the time of
-    /// `message`, or of the product at the root if `message` is `None`.
-    fn timed<R>(&self, message: Option<MessageId>, work: impl FnOnce(Resources<'_>) -> R) -> R {
+    /// Runs `work` and records its time as the time of `message`, or of the product at the root if
+    /// `message` is `None`. What other threads do for it is recorded as helping.
+    ///
+    /// # Errors
+    /// Those of `work`, or if the propagation was cancelled before.
+    fn timed<R>(
+        &self,
+        message: Option<MessageId>,
+        work: impl FnOnce(Resources<'_>) -> Result<R, RunError>,
+    ) -> Result<R, RunError> {
+        self.watch.check()?;
         let help = message.map_or(Activity::HelpRoot, Activity::Help);
         let helpers = Helpers::new(self.forks, Some((self.watch, help)));
         let resources = Resources { helpers, cancel: self.watch.cancel_token() };

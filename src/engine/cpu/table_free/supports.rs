@@ -22,7 +22,7 @@ use super::execute::{Input, Resources, contract_group, run_step};
 use super::number::TableEntry;
 use crate::cancel::CancelToken;
 use crate::engine::bounds::Bounds;
-use crate::engine::cpu::pass::report::Helpers;
+use crate::engine::cpu::helpers::Helpers;
 use crate::engine::factors::restricted;
 use crate::graph::SeparatorId;
 use crate::lowering::{Operand, Optimisations, PlannedStep, Program};
@@ -114,7 +114,7 @@ impl Supports {
         }
         let cancel = CancelToken::new();
         let buffers = Buffers::new(0, false);
-        let resources = Resources { helpers: Helpers::new(forks, None), cancel: &cancel };
+        let resources = Resources { helpers: Helpers::unreported(forks), cancel: &cancel };
         let contract = |planned: &Option<PlannedStep>, messages: &[Vec<Possible>]| {
             let Some(planned) = planned else { return Ok(Vec::new()) };
             let input = |&(operand, _): &(Operand, _)| -> Input<'_, Possible> {
@@ -136,7 +136,7 @@ impl Supports {
                 messages[number] = tables.pop().unwrap_or_default();
             };
         let away_from_root = |messages: &Vec<Vec<Possible>>, number: usize| {
-            // The support of a leaf is not asked for.
+            // A leaf has no separator below it.
             let is_leaf = tree[number].children.is_empty();
             if is_leaf { Ok(Vec::new()) } else { contract(&program.distribute[number], messages) }
         };
@@ -148,13 +148,14 @@ impl Supports {
         // By clique: the message to its parent, and later the support of the separator between
         // them, which serves as the message from the parent.
         let mut messages: Vec<Vec<Possible>> = vec![Vec::new(); tree.len()];
-        let collect = program.collect_order.groups().try_for_each(|group| {
+        let collect = program.collect_schedule.groups().try_for_each(|group| {
             contract_group(&mut messages, group, forks, toward_root, keep_message)
         });
-        let distribute = program.distribute_order.groups().try_for_each(|group| {
+        collect.expect("the token is never cancelled");
+        let distribute = program.distribute_schedule.groups().try_for_each(|group| {
             contract_group(&mut messages, group, forks, away_from_root, keep_supports)
         });
-        collect.and(distribute).expect("the token is never cancelled");
+        distribute.expect("the token is never cancelled");
         for (clique, possible) in tree.iter().zip(messages) {
             let Some((collect, _)) = clique.messages else { continue };
             let variables = clique.separator.iter().map(|axis| clique.variables[axis]);
