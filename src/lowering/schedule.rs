@@ -16,7 +16,7 @@ use crate::propagation::Phase;
 const GROUP_ENTRIES: usize = 1 << 19;
 
 /// Memory that each clique of a group takes for lists, counted as a number of entries of 8 bytes.
-const LIST_ENTRIES: usize = 32;
+const LIST_ENTRIES: usize = 24;
 
 /// Time to contract a clique, apart from its multiplications and additions, as a number of these: a
 /// rough figure from Pigs. If it is wrong, only speed changes.
