@@ -22,7 +22,7 @@ impl<'a> Helpers<'a> {
         Self { reported, worker: worker(), forks }
     }
 
-    /// Helpers of which nothing is recorded.
+    /// Helpers whose work is not recorded.
     pub fn unreported(forks: bool) -> Self {
         Self::new(forks, None)
     }

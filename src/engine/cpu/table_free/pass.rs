@@ -251,7 +251,7 @@ impl<'a, T: Number> Pass<'a, T> {
             // A ratio may be beyond the largest number.
             (_, bounds) = T::rescale(&mut belief, helpers).ok_or(RunError::OutOfRange)?;
         }
-        sent.messages.push(Message { table: belief, bounds, raised: None, exponent: 0 });
+        sent.messages.push(Message { table: belief, bounds, ..Message::one() });
         Ok(())
     }
 
@@ -346,7 +346,7 @@ impl<'a, T: Number> Pass<'a, T> {
     /// `message` is `None`. What other threads do for it is recorded as helping.
     ///
     /// # Errors
-    /// Those of `work`, or if the propagation was cancelled before.
+    /// If `work` fails, or if the propagation was cancelled before `work` began.
     fn timed<R>(
         &self,
         message: Option<MessageId>,
