@@ -3,10 +3,10 @@
 use rayon::ThreadPool;
 
 use crate::engine::cpu::context::MIN_PARALLEL_ENTRIES;
+use crate::engine::threads::map_dynamic;
 
-/// A list of items that together cost at least twice this, in table entries, is divided between two
-/// threads, unless one thread would get less than half of this. This is about ten microseconds of
-/// work. If it is wrong, only speed changes.
+/// Minimum cost of the items that a thread takes at a time, in table entries: about ten
+/// microseconds of work. If it is wrong, only speed changes.
 const MIN_TAKEN: usize = 16_384;
 
 /// Calls `work` with consecutive parts of `items`, which together are all items. `cost` is the cost
@@ -14,42 +14,26 @@ const MIN_TAKEN: usize = 16_384;
 pub fn in_parts<T: Send>(
     threads: Option<&ThreadPool>,
     items: &mut [T],
-    cost: impl Fn(&T) -> usize + Sync,
+    cost: impl Fn(&T) -> usize,
     work: impl Fn(&mut [T]) + Sync,
 ) {
     let total: usize = items.iter().map(&cost).sum();
-    match threads.filter(|_| total >= MIN_PARALLEL_ENTRIES) {
-        Some(threads) => threads.install(|| divide(items, total, &cost, &work)),
-        None => work(items),
-    }
-}
-
-/// Divides `items`, which cost `total`, into halves of about the same cost, for two threads. If one
-/// item costs nearly everything, they stay one part.
-fn divide<T: Send>(
-    items: &mut [T],
-    total: usize,
-    cost: &(impl Fn(&T) -> usize + Sync),
-    work: &(impl Fn(&mut [T]) + Sync),
-) {
-    if items.len() < 2 || total < 2 * MIN_TAKEN {
+    let Some(threads) = threads.filter(|_| total >= MIN_PARALLEL_ENTRIES) else {
         return work(items);
+    };
+    let (mut parts, mut rest, mut rest_cost) = (Vec::new(), items, total);
+    while rest_cost > 0 {
+        let (mut count, mut taken) = (0, 0);
+        // A part takes all that is left if that would be too little for another part.
+        while taken < MIN_TAKEN || rest_cost - taken < MIN_TAKEN {
+            let Some(item) = rest.get(count) else { break };
+            (count, taken) = (count + 1, taken + cost(item));
+        }
+        let (part, after) = rest.split_at_mut(count);
+        parts.push(part);
+        (rest, rest_cost) = (after, rest_cost - taken);
     }
-    let (mut middle, mut before) = (0, 0);
-    while middle == 0 || (before < total / 2 && middle + 1 < items.len()) {
-        before += cost(&items[middle]);
-        middle += 1;
-    }
-    // The cut before the item that crosses the middle may be more even than the one after it.
-    let last = cost(&items[middle - 1]);
-    if before - last > total - before {
-        (middle, before) = (middle - 1, before - last);
-    }
-    if before.min(total - before) < MIN_TAKEN / 2 {
-        return work(items);
-    }
-    let (left, right) = items.split_at_mut(middle);
-    rayon::join(|| divide(left, before, cost, work), || divide(right, total - before, cost, work));
+    threads.install(|| map_dynamic(parts, &work));
 }
 
 #[cfg(test)]
@@ -66,9 +50,11 @@ mod tests {
         for (count, largest) in
             [(1, 0), (2, 1), (1_000, 0), (1_000, 500), (1_000, 998), (1_000, 999)]
         {
-            // One item costs a thousand times as much as each of the others.
+            // One item costs a thousand times as much as each of the others, and the last three
+            // cost nothing.
             let item = |number| (number, if number == largest { 1_000_000 } else { 1_000 });
-            let mut items: Vec<_> = (0..count).map(item).collect();
+            let free = (count..count + 3).map(|number| (number, 0));
+            let mut items: Vec<_> = (0..count).map(item).chain(free).collect();
             let parts = Mutex::new(Vec::new());
             in_parts(Some(&threads), &mut items, cost, |part: &mut [(usize, usize)]| {
                 let total: usize = part.iter().map(cost).sum();
@@ -80,9 +66,9 @@ mod tests {
             for &(first, length, total) in &parts {
                 assert_eq!(first, end);
                 end += length;
-                assert!(total >= MIN_TAKEN / 2, "{count} items: {parts:?}");
+                assert!(total >= MIN_TAKEN, "{count} items: {parts:?}");
             }
-            assert_eq!(end, count);
+            assert_eq!(end, count + 3);
             assert_eq!(parts.len() > 10, count > 2);
             let mut alone = 0;
             let count_part = Mutex::new(&mut alone);
