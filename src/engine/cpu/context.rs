@@ -18,10 +18,9 @@ pub const MIN_PARALLEL_NS: f64 = 400_000.0;
 pub const MIN_PARALLEL_ENTRIES: usize = 40_000;
 
 /// Minimum number of entries of a message or a table of beliefs for several threads to permute,
-/// divide, rescale or sum it. Each thread takes half as many entries at a time: several
-/// microseconds of work. If it is wrong, only speed and memory change (and last bits of the bound
-/// of what underflow took).
-pub const MIN_SHARED_ENTRIES: usize = 1 << 14;
+/// rescale or sum it. A thread takes at least half as many entries at a time: a few microseconds of
+/// work. If it is wrong, only speed and memory change.
+pub const MIN_SHARED_ENTRIES: usize = 1 << 12;
 
 /// The threads and limits of one propagation.
 #[derive(Clone, Copy)]

@@ -267,3 +267,78 @@ impl<T: Real> Propagator for Loaded<T> {
         self.threads.as_deref().map_or(1, ThreadPool::current_num_threads)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cancel::CancelToken;
+    use crate::engine::cpu::vector::sum;
+    use crate::network::{Factor, Network, Variable, VariableId};
+    use crate::propagation::{CompileOptions, compile};
+
+    /// The propagator of a Markov network of binary variables after a run without evidence, and its
+    /// answer. Each factor is over two variables.
+    fn run(variables: usize, factors: Vec<([usize; 2], [f64; 4])>) -> (Loaded<f64>, Posteriors) {
+        let binary = |v: usize| Variable::new(format!("V{v}"), ["first", "second"]);
+        let factor = |(scope, values): ([usize; 2], [f64; 4])| {
+            Factor::new(scope.map(VariableId::new).into(), values.into())
+        };
+        let factors = factors.into_iter().map(factor).collect();
+        let network = Network::markov("test", (0..variables).map(binary).collect(), factors);
+        let network = Arc::new(network.expect("it is valid"));
+        let compiled = compile(network, &CompileOptions::default(), &CancelToken::new());
+        let compiled = Arc::new(compiled.expect("it is small"));
+        let mut loaded = Loaded::new(compiled, None, 1, 1 << 30, Optimisations::default());
+        let watch = Watch::untimed(CancelToken::new());
+        let posteriors = loaded.run(&Evidence::none(), &watch).expect("it is possible");
+        (loaded, posteriors)
+    }
+
+    /// Whether the beliefs of all cliques sum to a number near one if they are multiplied by the
+    /// power of two that is known for them.
+    fn beliefs_are_near_one(loaded: &Loaded<f64>) -> bool {
+        let (tree, state) =
+            (&loaded.shared.full_tree.tree, &loaded.thread_states[0].full_tree_state);
+        tree.nodes.iter().zip(&state.cliques).all(|(node, clique)| {
+            let tables = node.tables.iter().cloned();
+            let mut totals = tables.map(|table| sum(&state.beliefs[node.below.clone()][table]));
+            totals.all(|total| (-17..17).contains(&(total.log2() as i32 + clique.belief_scale)))
+        })
+    }
+
+    #[test]
+    fn a_message_from_a_parent_that_is_far_from_one_is_rescaled() {
+        // Two factors favour the first state of variable 0, and one favours the second.
+        let factor = |other: usize, [first, second]: [f64; 2]| {
+            ([0, other], [first, 2.0 * first, second, 2.0 * second])
+        };
+        let weights = [[1.0, 1e-25], [1.0, 1e-25], [1e-60, 1.0]];
+        let factors = (1..).zip(weights).map(|(other, weights)| factor(other, weights));
+        let (loaded, posteriors) = run(4, factors.collect());
+        let cliques = &loaded.thread_states[0].full_tree_state.cliques;
+        assert!(cliques[1..].iter().any(|clique| clique.belief_scale != 0), "none was rescaled");
+        assert!(beliefs_are_near_one(&loaded));
+        let first = 1e-60 / (1e-60 + 1e-50);
+        assert!((posteriors.of(VariableId::new(0))[0] / first - 1.0).abs() < 1e-12);
+        for other in 1..4 {
+            assert!((posteriors.of(VariableId::new(other))[0] * 3.0 - 1.0).abs() < 1e-12);
+        }
+        let p = 27.0 * (1e-60_f64 + 1e-50);
+        assert!((posteriors.ln_p_evidence() - p.ln()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn beliefs_stay_near_one_though_messages_to_parents_are_rescaled() {
+        // The sums of the messages along the chain double at each clique.
+        const VARIABLES: usize = 3_000;
+        let factors = (1..VARIABLES).map(|v| ([v - 1, v], [1.0; 4]));
+        let (loaded, posteriors) = run(VARIABLES, factors.collect());
+        let cliques = &loaded.thread_states[0].full_tree_state.cliques;
+        let scale: i32 = cliques.iter().map(|clique| clique.sent_scale.abs()).sum();
+        assert!(scale > 1_000, "messages were multiplied by 2^{scale} in all");
+        assert!(beliefs_are_near_one(&loaded));
+        assert_eq!(posteriors.of(VariableId::new(7)), [0.5; 2]);
+        let ln_states = VARIABLES as f64 * std::f64::consts::LN_2;
+        assert!((posteriors.ln_p_evidence() - ln_states).abs() < 1e-9 * ln_states);
+    }
+}

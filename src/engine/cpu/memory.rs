@@ -19,11 +19,10 @@ const PRODUCTS_AT_ONCE: usize = 2;
 /// Bytes of the messages, beliefs and masks of a propagation, for a tree with the given numbers of
 /// entries in the regions above and below, and of entries that are copied for threads.
 ///
-/// A [`State`](crate::engine::cpu::pass::state::State) has three tables over the region above
-/// (`unmasked`, `down` and `mask`) and two over the region below (`up` and `beliefs`), all of
-/// `f64`.
+/// A [`State`](crate::engine::cpu::pass::state::State) has two tables over the region above
+/// (`unmasked` and `mask`) and two over the region below (`up` and `beliefs`), all of `f64`.
 fn state_bytes(above: usize, below: usize, copied: usize) -> usize {
-    8 * (3 * above + 2 * below + copied)
+    8 * (2 * (above + below) + copied)
 }
 
 /// The intermediate products that exist while tables with many factors are made.
@@ -75,6 +74,7 @@ impl Footprint {
         per_copied: usize,
     ) -> Self {
         let (mut tables, mut others, mut products) = (0, 0, Products::default());
+        let mut largest_above = 0;
         for (clique, layout) in structure.layouts.iter().enumerate() {
             let factors = &structure.shape.factors[clique];
             let plan = inputs.and_then(|inputs| FactoringPlan::new(inputs, layout, factors));
@@ -89,12 +89,14 @@ impl Footprint {
             let permutations = if structure.is_permuted(clique) { 2 * above } else { 0 };
             let copied = max_copied_entries(entries, below, per_copied);
             others += 4 * (words + permutations) + state_bytes(above, below, copied);
+            largest_above = above.max(largest_above);
             tables += plan.as_ref().map_or(entries * width, FactoringPlan::bytes);
             if plan.is_none() {
                 products.add(entries, factors.len());
             }
         }
-        Self { tables, others: others + products.bytes() }
+        // The message from the parent of a clique that is not divided is in memory as a whole.
+        Self { tables, others: others + size_of::<f64>() * largest_above + products.bytes() }
     }
 
     /// An upper bound for the tree of `network`, which has zeros. They are removed from the tables.

@@ -1,7 +1,8 @@
 //! Engine `cpu`: junction tree propagation that only reads the cliques' tables.
 //!
 //! In-place HUGIN writes a clique's table once for each message that the clique receives. This
-//! engine reads a table at most once on the way up and once on the way down, and never writes it.
+//! engine reads a table at most once on the way up and once on the way down, except if numbers must
+//! be rescaled, and never writes it.
 //! On the way up, the product of the table and the children's messages is summed onto the separator
 //! above. On the way down, one pass gives the beliefs over all separators below and over the
 //! clique's private variables; see [`pass`]. The posterior of a variable is read from the smallest

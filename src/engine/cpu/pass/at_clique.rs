@@ -1,5 +1,5 @@
-//! The work at the first clique of a [`StatePart`]: its message to its parent, the message that it
-//! receives, its beliefs, and the bounds of all these.
+//! The work at the first clique of a [`StatePart`]: its message to its parent, its beliefs, and the
+//! bounds of both.
 //! [`traversal`](super::traversal) does this work at each clique, in order.
 
 use crate::engine::RunError;
@@ -7,10 +7,11 @@ use crate::engine::bounds::{Bounds, Loss, ProductBounds, no_message};
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::pass::downward;
 use crate::engine::cpu::pass::exchange::send_findings;
-use crate::engine::cpu::pass::message::{self, Clique};
+use crate::engine::cpu::pass::message::{self, Clique, ParentMessage};
 use crate::engine::cpu::pass::traversal::{PassContext, StatePart};
 use crate::engine::cpu::tree::nodes::Tree;
-use crate::potential::Entry;
+use crate::engine::cpu::vector::NEAR_ONE;
+use crate::potential::{Entry, Real};
 use crate::propagation::Phase;
 
 impl StatePart<'_> {
@@ -31,7 +32,7 @@ impl StatePart<'_> {
         let state = &self.cliques[0];
         let mask = state.is_masked.then(|| &self.mask[..node.above.len()]);
         let mut exponent = state.entered_exponent;
-        let (mut up_bounds, mut raised) = (state.entered_bounds, None);
+        let (mut up_bounds, mut raised, mut sent_scale) = (state.entered_bounds, None, 0);
         if state.is_needed {
             let below = &self.up[..node.below.len()];
             let unmasked = &mut self.unmasked[..node.above.len()];
@@ -41,6 +42,7 @@ impl StatePart<'_> {
             let largest = message::collect(clique, ports, below, mask, unmasked, helpers);
             let bounds = (largest, products, state.entered_bounds);
             let sent = message::send(node, bounds, mask, unmasked, up, helpers)?;
+            sent_scale = sent.scale;
             exponent += i64::from(clique.table.exponent - sent.scale);
             (up_bounds, raised) = (sent.bounds, sent.raised);
             let exponent_of = |&child: &usize| self.cliques[child - self.first].exponent;
@@ -49,7 +51,8 @@ impl StatePart<'_> {
             send_findings(node, mask, up);
         }
         let state = &mut self.cliques[0];
-        (state.exponent, state.up_bounds, state.raised) = (exponent, up_bounds, raised);
+        (state.exponent, state.sent_scale) = (exponent, sent_scale);
+        (state.up_bounds, state.raised) = (up_bounds, raised);
         Ok(())
     }
 
@@ -96,74 +99,97 @@ impl StatePart<'_> {
         self.cliques[0].active = active;
     }
 
-    /// Computes the message from the parent to the first clique. `belief` is the parent's belief
-    /// over the separator, in the order of the parent. `bounds` are the bounds of the products that
-    /// the entries of `belief` are sums of.
+    /// Computes the beliefs of the first clique at all ports below. It must not be the root.
+    /// `belief` is the parent's belief over the separator, in the order of the parent, and `parent`
+    /// is the state of the parent.
     ///
     /// # Errors
-    /// If the message is out of range.
-    pub fn receive<T>(
+    /// If numbers are out of range.
+    pub fn compute_beliefs<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,
         belief: &[f64],
-        bounds: Bounds,
+        parent: &CliqueState,
     ) -> Result<(), RunError> {
         let node = &context.filled.tree.nodes[self.first];
-        let unmasked = self.cliques[0].is_needed.then(|| &self.unmasked[..node.above.len()]);
-        let down = &mut self.down[..node.above.len()];
-        let helpers = context.report.helpers(self.first, Phase::Distribute, context.forks);
-        let CliqueState { up_bounds, entered_bounds, raised, .. } = self.cliques[0];
+        let CliqueState { up_bounds, entered_bounds, raised, is_needed, .. } = self.cliques[0];
+        let unmasked = is_needed.then_some(&self.unmasked[..node.above.len()]);
+        self.cliques[0].loss = match (unmasked, raised) {
+            (Some(unmasked), Some(level)) => message::raised_share(node, belief, unmasked, level),
+            _ => Loss::default(),
+        };
+        if node.below.is_empty() {
+            return Ok(());
+        }
         // `unmasked` is at most the largest entry of the message to the parent, divided by the
         // smallest product of likelihoods.
         let largest_unmasked = up_bounds.max - entered_bounds.min;
         let known_min = match (unmasked, raised) {
-            (None, _) => bounds.known_min(),
-            (Some(_), None) => bounds.known_min().map(|min| min - largest_unmasked),
+            (None, _) => parent.belief_bounds.known_min(),
+            (Some(_), None) => parent.belief_bounds.known_min().map(|min| min - largest_unmasked),
             (Some(_), Some(_)) => None,
         };
-        let found = message::receive(node, belief, unmasked, down, known_min, helpers);
+        let scale = parent.belief_scale;
+        let finds_smallest = ParentMessage::needs_smallest(scale, known_min);
+        let mut message = ParentMessage { belief, unmasked, scale, finds_smallest };
+        let helpers = context.report.helpers(self.first, Phase::Distribute, context.forks);
+        let clique = context.clique(self.first);
+        let below = &self.up[..node.below.len()];
+        let beliefs = &mut self.beliefs[..node.below.len()];
+        let scratch = &mut self.scratch[..node.scratch.len()];
         let state = &mut self.cliques[0];
-        state.down_bounds = found.ok_or(RunError::OutOfRange)?;
-        state.loss = match (unmasked, state.raised) {
-            (Some(unmasked), Some(level)) => message::raised_share(node, belief, unmasked, level),
-            _ => Loss::default(),
+        let ports = (&state.ports, &state.active);
+        let mut distribute = |message| {
+            downward::distribute(clique, ports, below, Some(message), beliefs, scratch, helpers)
         };
+        let mut found = distribute(message);
+        let needed = message.needed_scale(found.largest).ok_or(RunError::OutOfRange)?;
+        if needed != scale {
+            (message.scale, message.finds_smallest) = (needed, true);
+            found = distribute(message);
+        }
+        // The beliefs are sums of products of the clique's table, and `unmasked` are such sums too
+        // or, if the message to the parent is not needed, the power of two that the table lacks. So
+        // the beliefs sum to what the parent's sum to, apart from these powers of two.
+        let own_scale = if is_needed { state.sent_scale } else { clique.table.exponent };
+        state.belief_scale = scale - needed + own_scale;
+        let products = self.product_bounds(context, Some(message.bounds(found, known_min)));
+        let state = &mut self.cliques[0];
+        state.belief_bounds = products;
+        if products.error.is_some()
+            && let Some(port) = node.smallest_table()
+        {
+            let total = message::total(&self.beliefs[port], helpers);
+            state.loss.add_error(products, node.entries, total);
+        }
         Ok(())
     }
 
-    /// Computes the first clique's beliefs at all ports below.
+    /// Computes the beliefs of the first clique, which is the root, at all ports below.
     ///
     /// # Errors
-    /// If the clique is the root, and the evidence is impossible or numbers are out of range.
-    pub fn compute_beliefs<T: Entry>(
+    /// If the evidence is impossible or numbers are out of range.
+    pub fn compute_root_beliefs<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,
     ) -> Result<(), RunError> {
         let node = &context.filled.tree.nodes[self.first];
-        let helpers = || context.report.helpers(self.first, Phase::Distribute, context.forks);
-        if !node.below.is_empty() {
-            let (below, down) = (&self.up[..node.below.len()], &self.down[..node.above.len()]);
-            let (beliefs, state) = (&mut self.beliefs[..node.below.len()], &self.cliques[0]);
-            let scratch = &mut self.scratch[..node.scratch.len()];
-            let ports = (&state.ports, &state.active);
-            let clique = context.clique(self.first);
-            downward::distribute(clique, ports, below, down, beliefs, scratch, helpers());
-        }
-        let from_parent = node.parent.map(|_| self.cliques[0].down_bounds);
-        let products = self.product_bounds(context, from_parent);
+        let products = self.product_bounds(context, None);
         self.cliques[0].belief_bounds = products;
-        if products.error.is_none() && from_parent.is_some() {
-            return Ok(());
-        }
         let Some(port) = node.smallest_table() else { return Ok(()) };
-        let total = message::total(&self.beliefs[port], helpers());
+        let helpers = context.report.helpers(self.first, Phase::Distribute, context.forks);
+        let clique = context.clique(self.first);
+        let below = &self.up[..node.below.len()];
+        let beliefs = &mut self.beliefs[..node.below.len()];
+        let scratch = &mut self.scratch[..node.scratch.len()];
         let state = &mut self.cliques[0];
-        if from_parent.is_none() {
-            state.loss = Loss::default();
-            if total == 0.0 {
-                return Err(no_message(products.error));
-            }
-        }
+        let ports = (&state.ports, &state.active);
+        downward::distribute(clique, ports, below, None, beliefs, scratch, helpers);
+        let total = message::total(&beliefs[port], helpers);
+        let scale = total.scale_exponent().ok_or_else(|| no_message(products.error))?;
+        state.belief_scale = if NEAR_ONE.contains(&scale) { 0 } else { scale };
+        state.total = total;
+        state.loss = Loss::default();
         state.loss.add_error(products, node.entries, total);
         Ok(())
     }

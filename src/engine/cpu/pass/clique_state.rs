@@ -2,13 +2,13 @@
 
 use crate::engine::bounds::{Bounds, Loss};
 use crate::engine::cpu::tree::nodes::Node;
-use crate::engine::cpu::tree::rows::{PortWords, SumWord, SumWords};
+use crate::engine::cpu::tree::rows::{PartWord, PartWords, PortWords};
 
 /// The data of a propagation about one clique. Kept for the next propagation.
 #[derive(Debug, Default)]
 pub struct CliqueState {
     /// The words of all ports below: the children's, and the private port's if there is one.
-    pub ports: SumWords,
+    pub ports: PartWords,
     /// The words of the active ports: the ports below with messages or weights that may differ from
     /// one.
     pub active: PortWords,
@@ -41,8 +41,15 @@ pub struct CliqueState {
     pub raised: Option<i32>,
     /// The bounds of the products that the clique's beliefs are sums of.
     pub belief_bounds: Bounds,
-    /// The bounds of the message from the parent.
-    pub down_bounds: Bounds,
+    /// The exponent of the power of two by which the message to the parent was multiplied, if it
+    /// [is needed](Self::is_needed).
+    pub sent_scale: i32,
+    /// The exponent of the power of two that brings the sum of a table of the clique's beliefs near
+    /// one. The sum is the same for all tables. The messages to children are multiplied by this
+    /// power.
+    pub belief_scale: i32,
+    /// The sum of a table of the root's beliefs; not set for other cliques.
+    pub total: f64,
     /// The probability mass that may have been lost or added at this clique.
     pub loss: Loss,
     /// The exponent of the power of two by which the message to the parent must be multiplied,
@@ -55,7 +62,7 @@ impl CliqueState {
     pub fn new(node: &Node) -> Self {
         let mut state = Self::default();
         for (child, &is_vector) in node.is_vector.iter().enumerate() {
-            state.ports.push(SumWord { word: node.word(child), shift: 0 }, is_vector);
+            state.ports.push(PartWord { word: node.word(child), shift: 0 }, is_vector);
         }
         state.active.scalars.reserve(state.ports.scalars.len());
         state.active.vectors.reserve(state.ports.vectors.len());

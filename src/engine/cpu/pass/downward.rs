@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use crate::engine::cpu::helpers::Helpers;
-use crate::engine::cpu::pass::kernel::{Inputs, Onto, Rows, sum_rows};
-use crate::engine::cpu::pass::message::{Clique, SHARED_PART, split};
+use crate::engine::cpu::pass::kernel::{Inputs, Onto, ParentColumn, Rows, sum_rows};
+use crate::engine::cpu::pass::message::{Clique, ParentMessage, shared_part, split};
 use crate::engine::cpu::tree::division::TableDivision;
 use crate::engine::cpu::tree::nodes::Node;
-use crate::engine::cpu::tree::rows::{PortWords, SumWord, SumWords};
-use crate::engine::cpu::vector::add;
+use crate::engine::cpu::tree::rows::{PartWord, PartWords, PortWords};
+use crate::engine::cpu::vector::{self, add};
 use crate::potential::Entry;
 
 /// Maximum number of entries of all tables onto which a clique's rows are summed (512 KiB), at
@@ -21,38 +21,47 @@ const MAX_DIRECT: usize = 1 << 16;
 thread_local! {
     /// A buffer per thread for the sums of a part of a table.
     static SUMS: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+    /// A buffer per thread for the entries of a message from a parent that a part of a table meets.
+    static MESSAGE: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Fills `beliefs`, the tables of the separators to the children and of the private variables.
+/// Returns the range of the message from the parent as [`ParentMessage::write`] finds it.
 ///
 /// `ports` has two lists of words: those of all ports below, onto which the rows are summed, and
 /// those of the active ports, whose entries the rows are multiplied by. See
 /// [`cpu`](crate::engine::cpu) for these terms. `below` has the messages from the children and the
-/// weights, and `down` the message from the parent. A large table is summed in parts. If several
-/// threads sum these, each part has its own copies of some of the tables in `beliefs`. The copies
-/// are in `scratch`, which a thread that works alone does not use. The number of threads changes
-/// neither the parts nor any bit of the sums.
+/// weights; the message from the parent is `None` at the root. A large table is summed in parts. If
+/// several threads sum these, each part has its own copies of some of the tables in `beliefs`. The
+/// copies are in `scratch`, which a thread that works alone does not use. The number of threads
+/// changes neither the parts nor any bit of the sums.
 pub fn distribute<T: Entry>(
     clique: Clique<'_, T>,
-    ports: (&SumWords, &PortWords),
+    ports: (&PartWords, &PortWords),
     below: &[f64],
-    down: &[f64],
+    from_parent: Option<ParentMessage<'_>>,
     beliefs: &mut [f64],
     scratch: &mut [f64],
     helpers: Helpers<'_>,
-) {
+) -> vector::Range {
     let (all, active) = ports;
-    let pass = DownwardPass { clique, active, below, down, helpers };
-    let parts = &clique.node.parts_down.parts;
+    let pass = DownwardPass { clique, active, below, from_parent, helpers };
+    let Node { parts_down, met_above, above, .. } = clique.node;
     let is_direct = scratch.is_empty() && !helpers.forks && beliefs.len() <= MAX_DIRECT;
-    if parts.is_empty() || is_direct {
+    if parts_down.parts.is_empty() {
+        beliefs.fill(0.0);
+        let rows = 0..clique.node.row_count();
+        pass.sum_rows(rows, 0..above.len(), all, beliefs)
+    } else if is_direct {
         // Without copies, parts change no bit of the sums.
         beliefs.fill(0.0);
-        pass.sum_rows(0..clique.node.row_count(), all, beliefs);
+        let parts = parts_down.parts.iter().zip(met_above);
+        let found = parts.map(|(rows, met)| pass.sum_rows(rows.clone(), met.clone(), all, beliefs));
+        found.fold(vector::Range::default(), vector::Range::union)
     } else if helpers.forks {
-        pass.sum_parts(beliefs, scratch);
+        pass.sum_parts(beliefs, scratch)
     } else {
-        pass.sum_parts_alone(beliefs);
+        pass.sum_parts_alone(beliefs)
     }
 }
 
@@ -61,14 +70,14 @@ struct DownwardPass<'a, T> {
     clique: Clique<'a, T>,
     active: &'a PortWords,
     below: &'a [f64],
-    down: &'a [f64],
+    from_parent: Option<ParentMessage<'a>>,
     helpers: Helpers<'a>,
 }
 
 impl<T: Entry> DownwardPass<'_, T> {
     /// Sums all rows into `beliefs`, in parts, on several threads. `scratch` has the copies of the
     /// tables that are not divided, part by part.
-    fn sum_parts(&self, beliefs: &mut [f64], scratch: &mut [f64]) {
+    fn sum_parts(&self, beliefs: &mut [f64], scratch: &mut [f64]) -> vector::Range {
         let node = self.clique.node;
         let division = &node.parts_down;
         let copied = scratch.len() / division.parts.len();
@@ -93,28 +102,30 @@ impl<T: Entry> DownwardPass<'_, T> {
                 }
             }
         }
-        self.helpers.map(targets.into_iter().enumerate(), |(number, mut target)| {
-            self.sum_part(number, |table, sums| target[table].copy_from_slice(sums));
+        let found = self.helpers.map(targets.into_iter().enumerate(), |(number, mut target)| {
+            self.sum_part(number, |table, sums| target[table].copy_from_slice(sums))
         });
         let mut start = 0;
         for table in copied_tables {
             let end = start + table.len();
             let copies = || scratch.chunks_exact(copied).map(|copies| &copies[start..end]);
+            let part = shared_part(table.len());
             let add_up = |(number, entries): (usize, &mut [f64])| {
-                let range = number * SHARED_PART..number * SHARED_PART + entries.len();
+                let range = number * part..number * part + entries.len();
                 entries.fill(0.0);
                 copies().for_each(|copy| add(entries, &copy[range.clone()]));
             };
-            self.helpers.map(table.chunks_mut(SHARED_PART).enumerate(), add_up);
+            self.helpers.map(table.chunks_mut(part).enumerate(), add_up);
             start = end;
         }
+        found.into_iter().fold(vector::Range::default(), vector::Range::union)
     }
 
     /// As [`sum_parts`](Self::sum_parts), on this thread. Instead of copying a table, adds the sums
     /// of each part to it, in the same order.
-    fn sum_parts_alone(&self, beliefs: &mut [f64]) {
+    fn sum_parts_alone(&self, beliefs: &mut [f64]) -> vector::Range {
         let Node { parts_down, tables, .. } = self.clique.node;
-        for number in 0..parts_down.parts.len() {
+        let sum_part = |number: usize| {
             self.sum_part(number, |table, sums| match &parts_down.tables[table] {
                 TableDivision::Divided(ranges) => {
                     beliefs[ranges[number].clone()].copy_from_slice(sums);
@@ -123,49 +134,69 @@ impl<T: Entry> DownwardPass<'_, T> {
                     add(&mut beliefs[tables[table].clone()], sums);
                 }
                 TableDivision::Copied => beliefs[tables[table].clone()].copy_from_slice(sums),
-            });
-        }
+            })
+        };
+        let found = (0..parts_down.parts.len()).map(sum_part);
+        found.fold(vector::Range::default(), vector::Range::union)
     }
 
     /// Sums part `number` on this thread. `write` gets, table by table, the number of the table and
     /// the part's sums for the entries that it meets in this table.
-    fn sum_part(&self, number: usize, mut write: impl FnMut(usize, &[f64])) {
+    fn sum_part(&self, number: usize, mut write: impl FnMut(usize, &[f64])) -> vector::Range {
         let node = self.clique.node;
         let entries = |table: usize| match &node.parts_down.tables[table] {
             TableDivision::Divided(ranges) => ranges[number].clone(),
             TableDivision::Copied => node.tables[table].clone(),
         };
-        let mut words = SumWords::default();
+        let mut words = PartWords::default();
         let mut end = 0;
         for table in 0..node.tables.len() {
             let Range { start, end: next } = entries(table);
             // Not negative: the `end` entries that this part has in earlier tables lie before
             // `start`.
             let shift = (start - end) as u32;
-            words.push(SumWord { word: node.word(table), shift }, node.is_vector[table]);
+            words.push(PartWord { word: node.word(table), shift }, node.is_vector[table]);
             end += next - start;
         }
-        let rows = node.parts_down.parts[number].clone();
+        let (rows, met) = (&node.parts_down.parts[number], &node.met_above[number]);
         SUMS.with_borrow_mut(|sums| {
             sums.clear();
             sums.resize(end, 0.0);
-            self.sum_rows(rows, &words, sums);
+            let found = self.sum_rows(rows.clone(), met.clone(), &words, sums);
             let mut rest = &**sums;
             for table in 0..node.tables.len() {
                 let (own, after) = rest.split_at(entries(table).len());
                 write(table, own);
                 rest = after;
             }
-        });
+            found
+        })
     }
 
-    /// Adds the sums of `rows` to `sums`, which `words` point into, on this thread.
-    fn sum_rows(&self, rows: Range<usize>, words: &SumWords, sums: &mut [f64]) {
+    /// Adds the sums of `rows` to `sums`, which `words` point into, on this thread. The rows meet
+    /// the entries `met` of the message from the parent, whose range is returned.
+    fn sum_rows(
+        &self,
+        rows: Range<usize>,
+        met: Range<usize>,
+        words: &PartWords,
+        sums: &mut [f64],
+    ) -> vector::Range {
+        let node = self.clique.node;
         let messages = Inputs { table: self.below, words: self.active };
-        let from_parent = self.clique.node.port.map(|port| (port, self.down));
-        let rows = Rows { from_parent, ..self.clique.rows(rows, messages) };
+        let rows = self.clique.rows(rows, messages);
         let onto = Onto { scalars: &words.scalars, vectors: &words.vectors };
-        sum_rows(rows, onto, sums);
+        let Some((received, port)) = self.from_parent.zip(node.port) else {
+            sum_rows(rows, onto, sums);
+            return vector::Range::default();
+        };
+        MESSAGE.with_borrow_mut(|message| {
+            let word = PartWord { word: port.word as u32, shift: met.start as u32 };
+            let found = received.write(node, met, message);
+            let from_parent = Some(ParentColumn { message, word, is_vector: port.is_vector });
+            sum_rows(Rows { from_parent, ..rows }, onto, sums);
+            found
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 //! different orders; these functions write messages from either order into the other.
 
 use crate::engine::cpu::helpers::Helpers;
-use crate::engine::cpu::pass::message::{SHARED_PART, shares};
+use crate::engine::cpu::pass::message::{shared_part, shares};
 use crate::engine::cpu::tree::nodes::Node;
 use crate::engine::cpu::vector::largest;
 use crate::engine::simd::simd_dispatch;
@@ -31,8 +31,9 @@ pub fn send_up(
     if !can_share || !shares(up.len(), helpers) {
         return send_permuted(node.permutation.as_deref(), unmasked, mask, up);
     }
-    helpers.map(up.chunks_mut(SHARED_PART).enumerate(), |(number, part)| {
-        let start = number * SHARED_PART;
+    let entries = shared_part(up.len());
+    helpers.map(up.chunks_mut(entries).enumerate(), |(number, part)| {
+        let start = number * entries;
         let range = start..start + part.len();
         match &node.inverse {
             None => {

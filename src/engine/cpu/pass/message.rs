@@ -14,7 +14,8 @@
 //! `up[children]` includes the weights of the clique's private variables. `belief` contains all
 //! findings and `unmasked` lacks those in `mask`, so `down` brings the findings in `mask` to the
 //! clique itself. Messages are in double precision even if the tables are in single precision. They
-//! are scaled by powers of two so that the largest entry is near one.
+//! are scaled by powers of two: messages to parents so that the largest entry is near one, and
+//! messages from parents so that the beliefs sum to a number near one.
 
 use std::ops::Range;
 
@@ -27,13 +28,21 @@ use crate::engine::cpu::pass::kernel::{Inputs, Onto, Rows, sum_rows};
 use crate::engine::cpu::tables::table::CliqueTable;
 use crate::engine::cpu::tree::division::TableDivision;
 use crate::engine::cpu::tree::nodes::Node;
-use crate::engine::cpu::tree::rows::{PortWords, SumWord};
-use crate::engine::cpu::vector::{NEAR_ONE, keep_in_range, larger, largest, smallest_nonzero, sum};
+use crate::engine::cpu::tree::rows::{PartWord, PortWords};
+use crate::engine::cpu::vector::{
+    self, NEAR_ONE, keep_in_range, larger, largest, smallest_nonzero, sum,
+};
 use crate::engine::simd::simd_dispatch;
-use crate::potential::{Entry, Real};
+use crate::potential::{self, Entry, Real};
 
-/// Number of entries of a table that a thread takes at a time.
-pub const SHARED_PART: usize = MIN_SHARED_ENTRIES / 2;
+/// Number of parts of a shared table for each thread. With more parts, threads finish at about the
+/// same time. With fewer, more neighbouring entries, which share cache lines, are permuted by the
+/// same thread. If it is wrong, only speed changes.
+const PARTS_PER_THREAD: usize = 4;
+
+/// Number of entries whose sum is computed at a time. Changing it changes the last bits of ln P(e)
+/// and of the bound of what underflow took.
+const SUMMED_PART: usize = 1 << 13;
 
 /// A clique and its table.
 #[derive(Debug)]
@@ -82,7 +91,7 @@ pub fn collect<T: Entry>(
     // of the message.
     let sum = |rows: Range<usize>, start: usize, unmasked: &mut [f64]| {
         let mask = mask.map(|mask| &mask[start..start + unmasked.len()]);
-        let word = SumWord { word: port.word as u32, shift: start as u32 };
+        let word = PartWord { word: port.word as u32, shift: start as u32 };
         let skipped = mask.filter(|_| clique.skips_zeros && !port.is_vector);
         let messages = Inputs { table: below, words: ports };
         let rows = Rows { mask: skipped.map(|mask| (mask, word)), ..clique.rows(rows, messages) };
@@ -189,8 +198,9 @@ fn message_bounds(
         smallest
     };
     let smallest = if shares(values.len(), helpers) {
-        let parts = values.chunks(SHARED_PART).enumerate();
-        let smallest = helpers.map(parts, |(number, part)| smallest(number * SHARED_PART, part));
+        let entries = shared_part(values.len());
+        let parts = values.chunks(entries).enumerate();
+        let smallest = helpers.map(parts, |(number, part)| smallest(number * entries, part));
         smallest.into_iter().fold(f64::INFINITY, f64::min)
     } else {
         smallest(0, values)
@@ -224,10 +234,16 @@ pub fn shares(entries: usize, helpers: Helpers<'_>) -> bool {
     helpers.forks && entries >= MIN_SHARED_ENTRIES
 }
 
+/// Number of entries of a table of `entries` that a thread takes at a time, if threads share them.
+pub fn shared_part(entries: usize) -> usize {
+    let parts = PARTS_PER_THREAD * rayon::current_num_threads();
+    entries.div_ceil(parts).max(MIN_SHARED_ENTRIES / 2)
+}
+
 /// The sum of `values`, on several threads if that pays off. The parts, whose sums are added in
 /// order, do not depend on the number of threads.
 pub fn total(values: &[f64], helpers: Helpers<'_>) -> f64 {
-    let parts = values.chunks(SHARED_PART);
+    let parts = values.chunks(SUMMED_PART);
     if shares(values.len(), helpers) {
         helpers.map(parts, sum).into_iter().sum()
     } else {
@@ -241,7 +257,8 @@ fn rescale(values: &mut [f64], largest: f64, helpers: Helpers<'_>) -> Option<i32
     if NEAR_ONE.contains(&scale) || !shares(values.len(), helpers) {
         return keep_in_range(values, largest);
     }
-    helpers.map(values.chunks_mut(SHARED_PART), |part| keep_in_range(part, largest));
+    let parts = values.chunks_mut(shared_part(values.len()));
+    helpers.map(parts, |part| keep_in_range(part, largest));
     Some(scale)
 }
 
@@ -264,44 +281,77 @@ fn remove_impossible_entries(mask: Option<&[f64]>, unmasked: &mut [f64], max_ent
     *max_entry = largest(unmasked, mask);
 }
 
-/// Fills `down`, the message from the parent, from the parent's `belief` and this clique's
-/// `unmasked`. `None` means that `unmasked` is one everywhere. No entry of `down` other than zero
-/// is below two to the power of `known_min` before `down` is rescaled, if that is known. Returns
-/// the bounds of `down`; `None` if it is zero everywhere, or beyond the range of f64.
-pub fn receive(
-    node: &Node,
-    belief: &[f64],
-    unmasked: Option<&[f64]>,
-    down: &mut [f64],
-    known_min: Option<i32>,
-    helpers: Helpers<'_>,
-) -> Option<Bounds> {
-    let permutation = node.permutation.as_deref();
-    // Fills the entries of `down` from `start` on, and returns the largest.
-    let fill = |start: usize, down: &mut [f64]| {
-        let range = start..start + down.len();
-        let belief = if permutation.is_some() { belief } else { &belief[range.clone()] };
+/// The message from the parent, `down`. It is computed part by part where it is needed, so that it
+/// stays in the cache and takes memory for one part only.
+#[derive(Clone, Copy)]
+pub struct ParentMessage<'a> {
+    /// The parent's belief over the separator, in the order of the parent.
+    pub belief: &'a [f64],
+    /// The message to the parent without the mask; `None` if it is one everywhere.
+    pub unmasked: Option<&'a [f64]>,
+    /// The exponent of the power of two by which the message is multiplied.
+    pub scale: i32,
+    /// Whether the smallest nonzero entry is found too.
+    pub finds_smallest: bool,
+}
+
+/// A message from a parent is used as it is if the exponent of its largest entry is at most this,
+/// or minus this. Otherwise the message is rescaled and the beliefs are computed again, which is
+/// rare, because beliefs sum to a number near one. With a larger number, more beliefs have an error
+/// and are not kept; with a smaller one, more beliefs are computed twice.
+const MAX_UNSCALED: i32 = 64;
+
+impl ParentMessage<'_> {
+    /// Writes the entries in `range` into `message`. Returns the largest and, if it is wanted, the
+    /// smallest nonzero entry before the message is multiplied by the power of two.
+    pub fn write(&self, node: &Node, range: Range<usize>, message: &mut Vec<f64>) -> vector::Range {
+        let permutation = node.permutation.as_deref();
+        let belief = if permutation.is_some() { self.belief } else { &self.belief[range.clone()] };
         let permutation = permutation.map(|order| &order[range.clone()]);
-        let unmasked = unmasked.map(|unmasked| &unmasked[range]);
-        let mut largest = 0.0;
-        receive_permuted(permutation, belief, unmasked, down, &mut largest);
-        largest
-    };
-    let largest = if shares(down.len(), helpers) {
-        let parts = down.chunks_mut(SHARED_PART).enumerate();
-        let largest = helpers.map(parts, |(number, part)| fill(number * SHARED_PART, part));
-        largest.into_iter().fold(0.0, larger)
-    } else {
-        fill(0, down)
-    };
-    let mut bounds = message_bounds(down, None, largest, known_min, helpers);
-    // A quotient may have underflowed, unless it is known to be zero or a normal number.
-    if known_min.is_none_or(|min| min < f64::LIMITS.normal) {
-        bounds.error = Some(f64::LIMITS.smallest);
+        message.reserve_exact(range.len().saturating_sub(message.len()));
+        message.resize(range.len(), 0.0);
+        let unmasked = self.unmasked.map(|unmasked| &unmasked[range]);
+        let mut found = vector::Range::default();
+        receive_permuted(permutation, belief, unmasked, message, &mut found.largest);
+        if self.finds_smallest {
+            find_smallest(message, None, &mut found.smallest);
+        }
+        if self.scale != 0 {
+            potential::rescale(message, self.scale);
+        }
+        found
     }
-    // The exponent is dropped: it is common to all entries, and posteriors are normalised.
-    let scale = rescale(down, largest, helpers)?;
-    Some(bounds.scaled::<f64>(scale))
+
+    /// What [`scale`](Self::scale) must be if the largest entry is `largest` before the message is
+    /// multiplied: the same as now, unless the message is too large or too small.
+    ///
+    /// Returns `None` if the message is zero everywhere or beyond the range of f64.
+    pub fn needed_scale(&self, largest: f64) -> Option<i32> {
+        let near_one = largest.scale_exponent()?;
+        let is_near = (near_one - self.scale).abs() <= MAX_UNSCALED;
+        Some(if is_near { self.scale } else { near_one })
+    }
+
+    /// Whether the smallest entry must be found to know the bounds of the message, if it is
+    /// multiplied by two to the power of `scale` and no entry other than zero is below two to the
+    /// power of `known_min` before.
+    pub fn needs_smallest(scale: i32, known_min: Option<i32>) -> bool {
+        known_min.is_none_or(|min| min + scale < MAX_UNSCALED + 1 - MAX_SPREAD)
+    }
+
+    /// The bounds of the message. `found` is what [`write`](Self::write) returned for all entries,
+    /// and `known_min` is as for [`needs_smallest`](Self::needs_smallest).
+    pub fn bounds(&self, found: vector::Range, known_min: Option<i32>) -> Bounds {
+        let mut bounds = found.bounds();
+        if !self.finds_smallest {
+            bounds.min = known_min.expect("without it, the smallest entry was found");
+        }
+        // A quotient may have underflowed, unless it is known to be zero or a normal number.
+        if known_min.is_none_or(|min| min < f64::LIMITS.normal) {
+            bounds.error = Some(f64::LIMITS.smallest);
+        }
+        bounds.scaled::<f64>(self.scale)
+    }
 }
 
 /// The share of `belief`, the parent's belief, that rests on entries of `unmasked` that were raised
@@ -327,8 +377,7 @@ mod tests {
 
     #[test]
     fn a_total_has_the_same_bits_on_any_number_of_threads() {
-        let values: Vec<f64> =
-            (0..MIN_SHARED_ENTRIES + 100).map(|n| 1.0 / (n + 1) as f64).collect();
+        let values: Vec<f64> = (0..3 * SUMMED_PART + 100).map(|n| 1.0 / (n + 1) as f64).collect();
         let watch = Watch::untimed(CancelToken::new());
         let report = Report { watch: &watch, messages: None };
         let alone = total(&values, report.helpers(0, Phase::Distribute, false));

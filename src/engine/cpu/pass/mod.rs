@@ -16,8 +16,9 @@
 //! belief(s_j) = sum over x in C that agree with s_j of psi(x) * down(x) * product over i of m_i(x)
 //! ```
 //!
-//! So every table is read at most twice and never written. The posterior of a variable is read from
-//! the smallest table of beliefs that holds it. [`message`] has the formulas with all details.
+//! So every table is read twice at most, except if numbers must be rescaled, and never written. The
+//! posterior of a variable is read from the smallest table of beliefs that holds it. [`message`]
+//! has the formulas with all details.
 //!
 //! Read `state` and `clique_state` (the data of a propagation), `enter` (findings), `message` (one
 //! clique) and `exchange` (the two ends of a separator), `downward` (the pass at a clique on the

@@ -27,8 +27,6 @@ pub struct State {
     pub beliefs: Vec<f64>,
     /// In the region above: messages to parents without the findings entered at the separator.
     pub unmasked: Vec<f64>,
-    /// In the region above: messages from parents.
-    pub down: Vec<f64>,
     /// In the region above: the product of the findings entered at each separator, if there are
     /// any.
     pub mask: Vec<f64>,
@@ -89,7 +87,6 @@ impl State {
         }
         resize(&mut self.beliefs, tree.below);
         resize(&mut self.unmasked, tree.above);
-        resize(&mut self.down, tree.above);
         resize(&mut self.mask, tree.above);
         resize(&mut self.scratch, tree.scratch);
         (self.propagated, self.missing, self.posteriors) = (None, None, None);
@@ -98,14 +95,14 @@ impl State {
 
     /// Bytes of all messages, beliefs and masks, and of the scratch memory.
     pub fn bytes(&self) -> usize {
-        8 * (2 * self.up.len() + 3 * self.unmasked.len() + self.scratch.len())
+        8 * (2 * (self.up.len() + self.unmasked.len()) + self.scratch.len())
     }
 
     /// Bytes of the memory that has been allocated for the numbers that [`bytes`](Self::bytes)
     /// counts. After a larger tree, this is more than the current tree needs.
     pub fn capacity_bytes(&self) -> usize {
-        let Self { up, beliefs, unmasked, down, mask, scratch, .. } = self;
-        let all = [up, beliefs, unmasked, down, mask, scratch];
+        let Self { up, beliefs, unmasked, mask, scratch, .. } = self;
+        let all = [up, beliefs, unmasked, mask, scratch];
         all.map(|values| size_of::<f64>() * values.capacity()).iter().sum()
     }
 
@@ -133,7 +130,6 @@ impl State {
             up: &mut self.up,
             beliefs: &mut self.beliefs,
             unmasked: &mut self.unmasked,
-            down: &mut self.down,
             mask: &self.mask,
             scratch: &mut self.scratch,
             cliques: &mut self.cliques,
@@ -216,10 +212,8 @@ impl State {
     /// If the evidence is impossible.
     pub fn ln_p_evidence<T: Entry>(&self, filled: &FilledTree<T>) -> Result<f64, RunError> {
         let (root, table) = (&filled.tree.nodes[0], &filled.tables[0]);
-        let total: f64 = match root.smallest_table() {
-            Some(port) => sum(&self.beliefs[root.below.clone()][port]),
-            None => sum(&table.values),
-        };
+        let is_alone = root.tables.is_empty();
+        let total = if is_alone { sum(&table.values) } else { self.cliques[0].total };
         let scale = total.scale_exponent().ok_or(RunError::Impossible)?;
         let below: i64 = root.children.iter().map(|&child| self.cliques[child].exponent).sum();
         let exponent =

@@ -18,7 +18,6 @@
 use std::ops::Range;
 
 use crate::engine::RunError;
-use crate::engine::bounds::Bounds;
 use crate::engine::cpu::helpers::worker;
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::pass::message::Clique;
@@ -49,14 +48,13 @@ pub struct StatePart<'a> {
     pub first: usize,
     /// Where `up` and `beliefs` begin in the region below.
     pub below_start: usize,
-    /// Where `unmasked`, `down` and `mask` begin in the region above.
+    /// Where `unmasked` and `mask` begin in the region above.
     pub above_start: usize,
     /// Where `scratch` begins in all scratch memory.
     pub scratch_start: usize,
     pub up: &'a mut [f64],
     pub beliefs: &'a mut [f64],
     pub unmasked: &'a mut [f64],
-    pub down: &'a mut [f64],
     pub mask: &'a [f64],
     pub scratch: &'a mut [f64],
     pub cliques: &'a mut [CliqueState],
@@ -99,12 +97,11 @@ impl StatePart<'_> {
         let (up, up_after) = self.up.split_at_mut(below_entries);
         let (beliefs, beliefs_after) = self.beliefs.split_at_mut(below_entries);
         let (unmasked, unmasked_after) = self.unmasked.split_at_mut(above_entries);
-        let (down, down_after) = self.down.split_at_mut(above_entries);
         let (mask, mask_after) = self.mask.split_at(above_entries);
         let (scratch, scratch_after) =
             self.scratch.split_at_mut(scratch_start - self.scratch_start);
         let (cliques, cliques_after) = self.cliques.split_at_mut(clique - self.first);
-        let before = StatePart { up, beliefs, unmasked, down, mask, scratch, cliques, ..*self };
+        let before = StatePart { up, beliefs, unmasked, mask, scratch, cliques, ..*self };
         let after = StatePart {
             first: clique,
             below_start,
@@ -113,7 +110,6 @@ impl StatePart<'_> {
             up: up_after,
             beliefs: beliefs_after,
             unmasked: unmasked_after,
-            down: down_after,
             mask: mask_after,
             scratch: scratch_after,
             cliques: cliques_after,
@@ -161,7 +157,7 @@ impl StatePart<'_> {
         if root_is_stale {
             // In distribute, no message goes to the root, so this time belongs to no message.
             let (worker, watch) = (worker(), context.report.watch);
-            watch.activity(Activity::Root, worker, || self.compute_beliefs(context))?;
+            watch.activity(Activity::Root, worker, || self.compute_root_beliefs(context))?;
         }
         if context.forks {
             return self.distribute_from_first(context);
@@ -230,11 +226,8 @@ impl StatePart<'_> {
         }
         let Some(&child) = children.first() else { return Ok(()) };
         let (own, below) = self.split_at(tree, child);
-        let parent = ParentBeliefs {
-            values: own.beliefs,
-            start: own.below_start,
-            bounds: own.cliques[0].belief_bounds,
-        };
+        let parent =
+            ParentBeliefs { values: own.beliefs, start: own.below_start, state: &own.cliques[0] };
         distribute_children(below, context, children, parent)
     }
 
@@ -253,10 +246,9 @@ impl StatePart<'_> {
             let (before, mut receiver) = self.split_at(tree, clique);
             let belief = &before.beliefs[relative_to(in_parent, before.below_start)];
             let parent = parent.expect("only the root has no parent") - before.first;
-            let bounds = before.cliques[parent].belief_bounds;
+            let parent = &before.cliques[parent];
             timer.message(clique, Phase::Distribute, || {
-                receiver.receive(context, belief, bounds)?;
-                receiver.compute_beliefs(context)
+                receiver.compute_beliefs(context, belief, parent)
             })??;
         }
         Ok(())
@@ -302,8 +294,8 @@ struct ParentBeliefs<'a> {
     values: &'a [f64],
     /// Where the values begin in the region below.
     start: usize,
-    /// The bounds of the products that the beliefs are sums of.
-    bounds: Bounds,
+    /// The state of the clique.
+    state: &'a CliqueState,
 }
 
 /// Passes the messages of `parent` to `children`, and distributes in their subtrees, which `part`
@@ -320,9 +312,9 @@ fn distribute_children<T: Entry>(
         if part.cliques[0].is_down_stale {
             let in_parent = relative_to(&tree.nodes[child].in_parent, parent.start);
             let belief = &parent.values[in_parent];
-            context.report.timer().message(child, Phase::Distribute, || {
-                part.receive(context, belief, parent.bounds)?;
-                part.compute_beliefs(context)
+            let mut timer = context.report.timer();
+            timer.message(child, Phase::Distribute, || {
+                part.compute_beliefs(context, belief, parent.state)
             })??;
         }
         return part.distribute_from_first(context);

@@ -231,6 +231,7 @@ mod tests {
                     assert_eq!(own.words, expected.words);
                     assert_eq!(own.parts_up, expected.parts_up);
                     assert_eq!(own.parts_down, expected.parts_down);
+                    assert_eq!(own.met_above, expected.met_above);
                     if reused.is_some() {
                         reused_entries += own.entries;
                         parts += own.parts_up.parts.len();

@@ -168,7 +168,10 @@ impl TreePlan {
         }
         let masks = size_of::<f64>() * self.tree.above;
         let tree = &self.tree;
-        let messages = size_of::<f64>() * (2 * tree.above + 2 * tree.below + tree.scratch);
+        // The message from the parent of a clique that is not divided is in memory as a whole.
+        let whole = tree.nodes.iter().filter(|node| node.parts_down.parts.is_empty());
+        let whole = whole.map(|node| node.above.len()).max().unwrap_or(0);
+        let messages = size_of::<f64>() * (tree.above + 2 * tree.below + tree.scratch + whole);
         (held + messages + masks.max(patterns + products.bytes())).max(self.planning_bytes)
     }
 

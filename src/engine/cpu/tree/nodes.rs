@@ -94,6 +94,9 @@ pub struct Node {
     pub parts_up: Division,
     /// The parts in which the rows are summed on the way down.
     pub parts_down: Division,
+    /// By part on the way down: a range of entries of the separator above, counted from the start
+    /// of [`above`](Self::above), that covers all that the rows of the part meet.
+    pub met_above: Vec<Range<usize>>,
     /// The words of all rows.
     pub words: Vec<u32>,
     /// Number of words of one row.
@@ -178,7 +181,20 @@ impl Node {
             is_vector,
         });
         let parts_down = divide(&below.collect::<Vec<_>>(), Some(per_copied));
+        self.met_above = parts_down.parts.iter().map(|rows| self.met_above_by(rows)).collect();
         (self.parts_up, self.parts_down) = (parts_up, parts_down);
+    }
+
+    /// The shortest range that covers the entries of the separator above that `rows` meet. The
+    /// variables of the separator are the slowest, so this range is short.
+    fn met_above_by(&self, rows: &Range<usize>) -> Range<usize> {
+        let Some(port) = self.port else { return 0..0 };
+        let rows = self.words[rows.start * self.stride..rows.end * self.stride].chunks(self.stride);
+        let met = rows.map(|row| {
+            let first = row[port.word] as usize;
+            first..first + if port.is_vector { row[1] as usize } else { 1 }
+        });
+        met.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0)
     }
 
     /// Bytes of the rows, the permutations and the maps.
@@ -245,5 +261,25 @@ impl Tree {
     /// Bytes of the rows, permutations and maps of all cliques.
     pub fn bytes(&self) -> usize {
         self.nodes.iter().map(Node::bytes).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_meet_all_entries_of_the_separator_between_their_first_and_last() {
+        // Rows of two entries; the third word of each points into the table of the separator above.
+        let words = vec![0, 2, 7, 2, 2, 5, 4, 2, 9, 6, 2, 1];
+        let met_by = |is_vector, rows| {
+            let port = Some(ParentPort { word: ROW_HEAD, is_vector });
+            Node { words: words.clone(), stride: 3, port, ..Node::default() }.met_above_by(&rows)
+        };
+        assert_eq!(met_by(false, 0..3), 5..10);
+        assert_eq!(met_by(true, 0..3), 5..11);
+        assert_eq!(met_by(true, 3..4), 1..3);
+        let root = Node { words: words.clone(), stride: 3, ..Node::default() };
+        assert_eq!(root.met_above_by(&(0..3)), 0..0);
     }
 }
