@@ -148,9 +148,9 @@ impl StatePart<'_> {
             (message.scale, message.finds_smallest) = (needed, true);
             found = distribute(message);
         }
-        // The beliefs are sums of products of the clique's table, and `unmasked` are such sums too
-        // or, if the message to the parent is not needed, the power of two that the table lacks. So
-        // the beliefs sum to what the parent's sum to, apart from these powers of two.
+        // The sum of the beliefs is the parent's sum, multiplied by the power of two of the message,
+        // and divided by that of `unmasked`. If `unmasked` is not needed, the power of two that the
+        // table lacks takes its place.
         let own_scale = if is_needed { state.sent_scale } else { clique.table.exponent };
         state.belief_scale = scale - needed + own_scale;
         let products = self.product_bounds(context, Some(message.bounds(found, known_min)));
