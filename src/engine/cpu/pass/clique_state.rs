@@ -2,13 +2,13 @@
 
 use crate::engine::bounds::{Bounds, Loss};
 use crate::engine::cpu::tree::nodes::Node;
-use crate::engine::cpu::tree::rows::{PartWord, PartWords, PortWords};
+use crate::engine::cpu::tree::rows::{PortWords, SumWord, SumWords};
 
 /// The data of a propagation about one clique. Kept for the next propagation.
 #[derive(Debug, Default)]
 pub struct CliqueState {
     /// The words of all ports below: the children's, and the private port's if there is one.
-    pub ports: PartWords,
+    pub ports: SumWords,
     /// The words of the active ports: the ports below with messages or weights that may differ from
     /// one.
     pub active: PortWords,
@@ -62,7 +62,7 @@ impl CliqueState {
     pub fn new(node: &Node) -> Self {
         let mut state = Self::default();
         for (child, &is_vector) in node.is_vector.iter().enumerate() {
-            state.ports.push(PartWord { word: node.word(child), shift: 0 }, is_vector);
+            state.ports.push(SumWord { word: node.word(child), shift: 0 }, is_vector);
         }
         state.active.scalars.reserve(state.ports.scalars.len());
         state.active.vectors.reserve(state.ports.vectors.len());

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use crate::engine::cpu::helpers::Helpers;
-use crate::engine::cpu::pass::kernel::{Inputs, Onto, ParentColumn, Rows, sum_rows};
+use crate::engine::cpu::pass::kernel::{Inputs, Onto, Rows, sum_rows};
 use crate::engine::cpu::pass::message::{Clique, ParentMessage, shared_part, split};
 use crate::engine::cpu::tree::division::TableDivision;
 use crate::engine::cpu::tree::nodes::Node;
-use crate::engine::cpu::tree::rows::{PartWord, PartWords, PortWords};
+use crate::engine::cpu::tree::rows::{PortWords, SumWord, SumWords};
 use crate::engine::cpu::vector::{self, add};
 use crate::potential::Entry;
 
@@ -18,11 +18,16 @@ use crate::potential::Entry;
 /// by part, as several threads do. If this limit is wrong, only speed changes.
 const MAX_DIRECT: usize = 1 << 16;
 
+/// Maximum number of entries of a message from a parent (256 KiB) for which there is room in a
+/// thread's buffer for the whole message. If this limit is wrong, only speed and memory change.
+const MAX_WHOLE_MESSAGE: usize = 1 << 15;
+
 thread_local! {
     /// A buffer per thread for the sums of a part of a table.
     static SUMS: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
-    /// A buffer per thread for the entries of a message from a parent that a part of a table meets.
-    static MESSAGE: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+    /// Buffers per thread for the message from a parent, of which only the entries that a part of a
+    /// table meets are set, and for the words of this part's rows if they must be shifted.
+    static MESSAGE: RefCell<(Vec<f64>, Vec<u32>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
 /// Fills `beliefs`, the tables of the separators to the children and of the private variables.
@@ -37,7 +42,7 @@ thread_local! {
 /// changes neither the parts nor any bit of the sums.
 pub fn distribute<T: Entry>(
     clique: Clique<'_, T>,
-    ports: (&PartWords, &PortWords),
+    ports: (&SumWords, &PortWords),
     below: &[f64],
     from_parent: Option<ParentMessage<'_>>,
     beliefs: &mut [f64],
@@ -148,14 +153,14 @@ impl<T: Entry> DownwardPass<'_, T> {
             TableDivision::Divided(ranges) => ranges[number].clone(),
             TableDivision::Copied => node.tables[table].clone(),
         };
-        let mut words = PartWords::default();
+        let mut words = SumWords::default();
         let mut end = 0;
         for table in 0..node.tables.len() {
             let Range { start, end: next } = entries(table);
             // Not negative: the `end` entries that this part has in earlier tables lie before
             // `start`.
             let shift = (start - end) as u32;
-            words.push(PartWord { word: node.word(table), shift }, node.is_vector[table]);
+            words.push(SumWord { word: node.word(table), shift }, node.is_vector[table]);
             end += next - start;
         }
         let (rows, met) = (&node.parts_down.parts[number], &node.met_above[number]);
@@ -179,7 +184,7 @@ impl<T: Entry> DownwardPass<'_, T> {
         &self,
         rows: Range<usize>,
         met: Range<usize>,
-        words: &PartWords,
+        words: &SumWords,
         sums: &mut [f64],
     ) -> vector::Range {
         let node = self.clique.node;
@@ -190,11 +195,24 @@ impl<T: Entry> DownwardPass<'_, T> {
             sum_rows(rows, onto, sums);
             return vector::Range::default();
         };
-        MESSAGE.with_borrow_mut(|message| {
-            let word = PartWord { word: port.word as u32, shift: met.start as u32 };
-            let found = received.write(node, met, message);
-            let from_parent = Some(ParentColumn { message, word, is_vector: port.is_vector });
-            sum_rows(Rows { from_parent, ..rows }, onto, sums);
+        // A part of a large message is in memory alone, so that it stays in the cache. The rows must
+        // then point into this part.
+        let start = if node.above.len() > MAX_WHOLE_MESSAGE { met.start } else { 0 };
+        MESSAGE.with_borrow_mut(|(message, shifted)| {
+            let missing = (met.end - start).saturating_sub(message.len());
+            message.reserve_exact(missing);
+            message.resize(message.len() + missing, 0.0);
+            let found =
+                received.write(node, met.clone(), &mut message[met.start - start..met.end - start]);
+            let mut rows = Rows { from_parent: Some((port, message)), ..rows };
+            if start > 0 {
+                shifted.clear();
+                shifted.extend_from_slice(rows.words);
+                let words = shifted.chunks_exact_mut(node.stride);
+                words.for_each(|row| row[port.word] -= start as u32);
+                rows.words = shifted;
+            }
+            sum_rows(rows, onto, sums);
             found
         })
     }

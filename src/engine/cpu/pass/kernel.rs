@@ -24,7 +24,7 @@ use std::any::Any;
 
 use crate::engine::cpu::tables::factored::MAX_STREAMS;
 use crate::engine::cpu::tables::table::CliqueTable;
-use crate::engine::cpu::tree::rows::{PartWord, PortWords};
+use crate::engine::cpu::tree::rows::{ParentPort, PortWords, SumWord};
 use crate::engine::cpu::vector::sum_lanes;
 use crate::engine::lanes::{LANES, Lanes};
 use crate::engine::simd::simd_dispatch;
@@ -34,8 +34,8 @@ use crate::potential::Entry;
 /// are left. Changing it changes the last bits of sums.
 const LAST_LANES: usize = 4;
 
-/// A table or a part of it, and the word of a row that points into it.
-type Column<'a, T = f64> = (&'a [T], PartWord);
+/// A table, and the position in a row of the word that points into it.
+type Column<'a, T = f64> = (&'a [T], usize);
 
 /// Columns that lie in one table, one after another.
 #[derive(Clone, Copy)]
@@ -55,32 +55,22 @@ pub struct Rows<'a, T> {
     /// The messages from children and the weights of private variables, which are in no other
     /// clique.
     pub messages: Inputs<'a>,
-    /// The message from the parent; `None` at the root, and on the way up.
-    pub from_parent: Option<ParentColumn<'a>>,
+    /// The parent's port and the message from the parent; `None` at the root, and on the way up.
+    pub from_parent: Option<(ParentPort, &'a [f64])>,
     /// A table that each row meets in a single entry, and the word that points into it. Rows that
     /// meet a zero are skipped.
-    pub mask: Option<(&'a [f64], PartWord)>,
+    pub mask: Option<(&'a [f64], SumWord)>,
     /// Whether rows are skipped whose products are zero.
     pub skips_zeros: bool,
-}
-
-/// The entries of the message from the parent that some rows meet.
-#[derive(Clone, Copy)]
-pub struct ParentColumn<'a> {
-    pub message: &'a [f64],
-    /// The word of a row that points into `message`.
-    pub word: PartWord,
-    /// Whether a row meets one entry for each of its own entries, rather than a single one.
-    pub is_vector: bool,
 }
 
 /// The words of a row that point into the tables to which the products of a row are added.
 #[derive(Clone, Copy)]
 pub struct Onto<'a> {
     /// As [`PortWords::scalars`].
-    pub scalars: &'a [PartWord],
+    pub scalars: &'a [SumWord],
     /// As [`PortWords::vectors`].
-    pub vectors: &'a [PartWord],
+    pub vectors: &'a [SumWord],
 }
 
 simd_dispatch!(
@@ -98,7 +88,7 @@ impl<'a> Inputs<'a> {
     /// The columns that vary along a row.
     #[inline(always)]
     fn varying(self) -> impl Iterator<Item = Column<'a>> + Clone {
-        self.words.vectors.iter().map(move |&word| (self.table, PartWord { word, shift: 0 }))
+        self.words.vectors.iter().map(move |&word| (self.table, word as usize))
     }
 
     /// `start` times the numbers of the columns that are constant along `row`.
@@ -110,22 +100,17 @@ impl<'a> Inputs<'a> {
 }
 
 #[inline(always)]
-fn sum_rows_in<'a, L: Lanes, T: Entry>(
-    lanes: L,
-    rows: Rows<'a, T>,
-    onto: Onto<'_>,
-    sums: &mut [f64],
-) {
+fn sum_rows_in<L: Lanes, T: Entry>(lanes: L, rows: Rows<'_, T>, onto: Onto<'_>, sums: &mut [f64]) {
     let Rows { words, stride, table, messages, from_parent, mask, skips_zeros } = rows;
-    let column = |from: ParentColumn<'a>| (from.message, from.word);
-    let varying = from_parent.filter(|from| from.is_vector).map(column);
-    let constant = from_parent.filter(|from| !from.is_vector).map(column);
+    let column = |(port, table): (ParentPort, _)| (table, port.word);
+    let varying = from_parent.filter(|(port, _)| port.is_vector).map(column);
+    let constant = from_parent.filter(|(port, _)| !port.is_vector).map(column);
     let groups = table.factored.as_ref().map(|t| Inputs { table: &t.values, words: &t.words });
     let factor = RowFactor { mask, from_parent: constant, groups, messages, skips_zeros };
     let of_groups = groups.into_iter().flat_map(Inputs::varying);
     let varying = of_groups.chain(varying).chain(messages.varying());
     let count = varying.clone().count();
-    let mut few: [Column<'_>; MAX_STREAMS] = [(&[], PartWord::default()); MAX_STREAMS];
+    let mut few: [Column<'_>; MAX_STREAMS] = [(&[], 0); MAX_STREAMS];
     let many: Vec<Column<'_>>;
     let streams = if count <= MAX_STREAMS {
         few.iter_mut().zip(varying).for_each(|(place, column)| *place = column);
@@ -135,8 +120,7 @@ fn sum_rows_in<'a, L: Lanes, T: Entry>(
         &many
     };
     if groups.is_none() {
-        let columns =
-            Columns { words, stride, values: (&table.values, PartWord::default()), streams };
+        let columns = Columns { words, stride, values: (&table.values, 0), streams };
         columns.sum(lanes, factor, onto, sums);
     } else if let Some((&values, streams)) = streams.split_first() {
         Columns { words, stride, values, streams }.sum(lanes, factor, onto, sums);
@@ -148,7 +132,7 @@ fn sum_rows_in<'a, L: Lanes, T: Entry>(
 /// What is constant along a row.
 #[derive(Clone, Copy)]
 struct RowFactor<'a> {
-    mask: Option<(&'a [f64], PartWord)>,
+    mask: Option<(&'a [f64], SumWord)>,
     /// The message from the parent, if it is constant along a row.
     from_parent: Option<Column<'a>>,
     groups: Option<Inputs<'a>>,
@@ -165,7 +149,7 @@ impl RowFactor<'_> {
         {
             return None;
         }
-        let mut factor = self.from_parent.map_or(1.0, |(table, word)| table[word.at(row)]);
+        let mut factor = self.from_parent.map_or(1.0, |(table, word)| table[row[word] as usize]);
         if let Some(groups) = self.groups {
             factor = groups.constant(row, factor);
         }
@@ -251,7 +235,7 @@ impl<T: Entry> Columns<'_, T> {
         lanes: impl Lanes,
         streams: [Column<'_>; N],
         factor: RowFactor<'_>,
-        (scalars, vectors): (&[PartWord], [PartWord; V]),
+        (scalars, vectors): (&[SumWord], [SumWord; V]),
         sums: &mut [f64],
     ) {
         for row in self.words.chunks_exact(self.stride) {
@@ -282,7 +266,7 @@ impl<T: Entry> Columns<'_, T> {
             for values in blocks {
                 let mut products = lanes.multiply(factors, load(lanes, values));
                 for &(table, word) in self.streams {
-                    let stream = &table[word.at(row) + at..];
+                    let stream = &table[row[word] as usize + at..];
                     products = lanes.multiply(products, lanes.load(first_chunk(stream)));
                 }
                 for word in onto.vectors {
@@ -296,7 +280,7 @@ impl<T: Entry> Columns<'_, T> {
             for value in last {
                 let mut product = factor * value.to_f64();
                 for &(table, word) in self.streams {
-                    product *= table[word.at(row) + at];
+                    product *= table[row[word] as usize + at];
                 }
                 onto.vectors.iter().for_each(|word| sums[word.at(row) + at] += product);
                 sum += product;
@@ -320,7 +304,7 @@ fn row_streams<'a, const N: usize>(columns: [Column<'a>; N], row: &[u32]) -> [&'
 /// number of entries.
 #[inline(always)]
 fn stream<'a, T>((table, word): Column<'a, T>, row: &[u32]) -> &'a [T] {
-    &table[word.at(row)..][..row[1] as usize]
+    &table[row[word] as usize..][..row[1] as usize]
 }
 
 /// Adds the products of a row to all tables `onto`, and returns their sum. All slices have the same

@@ -28,7 +28,7 @@ use crate::engine::cpu::pass::kernel::{Inputs, Onto, Rows, sum_rows};
 use crate::engine::cpu::tables::table::CliqueTable;
 use crate::engine::cpu::tree::division::TableDivision;
 use crate::engine::cpu::tree::nodes::Node;
-use crate::engine::cpu::tree::rows::{PartWord, PortWords};
+use crate::engine::cpu::tree::rows::{PortWords, SumWord};
 use crate::engine::cpu::vector::{
     self, NEAR_ONE, keep_in_range, larger, largest, smallest_nonzero, sum,
 };
@@ -91,7 +91,7 @@ pub fn collect<T: Entry>(
     // of the message.
     let sum = |rows: Range<usize>, start: usize, unmasked: &mut [f64]| {
         let mask = mask.map(|mask| &mask[start..start + unmasked.len()]);
-        let word = PartWord { word: port.word as u32, shift: start as u32 };
+        let word = SumWord { word: port.word as u32, shift: start as u32 };
         let skipped = mask.filter(|_| clique.skips_zeros && !port.is_vector);
         let messages = Inputs { table: below, words: ports };
         let rows = Rows { mask: skipped.map(|mask| (mask, word)), ..clique.rows(rows, messages) };
@@ -304,12 +304,10 @@ const MAX_UNSCALED: i32 = 64;
 impl ParentMessage<'_> {
     /// Writes the entries in `range` into `message`. Returns the largest and, if it is wanted, the
     /// smallest nonzero entry before the message is multiplied by the power of two.
-    pub fn write(&self, node: &Node, range: Range<usize>, message: &mut Vec<f64>) -> vector::Range {
+    pub fn write(&self, node: &Node, range: Range<usize>, message: &mut [f64]) -> vector::Range {
         let permutation = node.permutation.as_deref();
         let belief = if permutation.is_some() { self.belief } else { &self.belief[range.clone()] };
         let permutation = permutation.map(|order| &order[range.clone()]);
-        message.reserve_exact(range.len().saturating_sub(message.len()));
-        message.resize(range.len(), 0.0);
         let unmasked = self.unmasked.map(|unmasked| &unmasked[range]);
         let mut found = vector::Range::default();
         receive_permuted(permutation, belief, unmasked, message, &mut found.largest);

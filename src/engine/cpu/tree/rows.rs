@@ -68,16 +68,16 @@ impl PortWords {
 }
 
 /// A word of a row that points into a table, for memory that may hold only a part of the table: the
-/// entries that the rows of one part meet.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PartWord {
+/// entries onto which one thread sums.
+#[derive(Clone, Copy, Debug)]
+pub struct SumWord {
     /// The position of the word in a row.
     pub word: u32,
     /// What to subtract from the word to get a position in this memory.
     pub shift: u32,
 }
 
-impl PartWord {
+impl SumWord {
     /// The first position in this memory that `row` meets.
     #[inline(always)]
     pub fn at(self, row: &[u32]) -> usize {
@@ -87,16 +87,16 @@ impl PartWord {
 
 /// The words of a row that point into the tables onto which the row is summed.
 #[derive(Debug, Default)]
-pub struct PartWords {
+pub struct SumWords {
     /// As [`PortWords::scalars`].
-    pub scalars: Vec<PartWord>,
+    pub scalars: Vec<SumWord>,
     /// As [`PortWords::vectors`].
-    pub vectors: Vec<PartWord>,
+    pub vectors: Vec<SumWord>,
 }
 
-impl PartWords {
+impl SumWords {
     /// Adds a word.
-    pub fn push(&mut self, word: PartWord, is_vector: bool) {
+    pub fn push(&mut self, word: SumWord, is_vector: bool) {
         if is_vector { &mut self.vectors } else { &mut self.scalars }.push(word);
     }
 }

@@ -6,9 +6,6 @@ use crate::engine::cpu::tables::factored::FactoredTable;
 /// Number of entries of each table.
 const ENTRIES: usize = 64;
 
-/// The entry at which the part of the parent's message begins that is in memory.
-const PARENT_START: u32 = 100;
-
 /// Two rows to be summed.
 #[derive(Clone, Copy, Debug)]
 struct Case {
@@ -65,7 +62,7 @@ impl Case {
             words.extend([shift, length as u32]);
             words.extend((0..vectors).map(|table| start(table) + shift));
             words.push(start(vectors));
-            words.push(PARENT_START + if parent == Some(true) { shift } else { 0 });
+            words.push(if parent == Some(true) { shift } else { 0 });
             words.extend((0..messages).map(|table| start(table) + shift));
             words.push(start(messages));
             words.extend((0..varying_groups).map(|table| start(table) + shift));
@@ -96,19 +93,16 @@ impl Case {
             Some(false) => factor *= entry(of_parent, 0),
             None => {}
         }
-        let onto: Vec<PartWord> =
-            (0..=vectors).map(|at| PartWord { word: 2 + at as u32, shift: 0 }).collect();
+        let onto: Vec<SumWord> =
+            (0..=vectors).map(|at| SumWord { word: 2 + at as u32, shift: 0 }).collect();
         let (onto_vectors, onto_scalars) = onto.split_at(vectors);
         let rows = Rows {
             words: &words,
             stride: words.len() / 2,
             table: &table,
             messages: Inputs { table: &message_tables, words: &of_messages },
-            from_parent: parent.map(|is_vector| ParentColumn {
-                message: &parent_table,
-                word: PartWord { word: parent_word as u32, shift: PARENT_START },
-                is_vector,
-            }),
+            from_parent: parent
+                .map(|is_vector| (ParentPort { word: parent_word, is_vector }, &*parent_table)),
             mask: None,
             skips_zeros: true,
         };
@@ -187,7 +181,7 @@ fn rows_that_meet_a_zero_are_skipped() {
     let of_messages = PortWords { scalars: vec![3], vectors: vec![] };
     let sum = |first: f32, mask: [f64; 2], weights: [f64; 2], skips_zeros: bool| {
         let table = CliqueTable { values: vec![first, 2.0, 4.0, 8.0], ..CliqueTable::default() };
-        let word = PartWord { word: 2, shift: 5 };
+        let word = SumWord { word: 2, shift: 5 };
         let rows = Rows {
             words: &words,
             stride: 4,
