@@ -148,7 +148,7 @@ impl StatePart<'_> {
             (message.scale, message.finds_smallest) = (needed, true);
             found = distribute(message);
         }
-        // The sum of the beliefs is the parent's sum, multiplied by the power of two of the message,
+        // The sum of the beliefs is the parent's sum, multiplied by the power of two of the message
         // and divided by that of `unmasked`. If `unmasked` is not needed, the power of two that the
         // table lacks takes its place.
         let own_scale = if is_needed { state.sent_scale } else { clique.table.exponent };

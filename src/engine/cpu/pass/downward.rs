@@ -27,7 +27,8 @@ thread_local! {
     static SUMS: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
     /// Buffers per thread for the message from a parent, of which only the entries that a part of a
     /// table meets are set, and for the words of this part's rows if they must be shifted.
-    static MESSAGE: RefCell<(Vec<f64>, Vec<u32>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+    static MESSAGE: RefCell<(Vec<f64>, Vec<u32>)> =
+        const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
 /// Fills `beliefs`, the tables of the separators to the children and of the private variables.
@@ -195,13 +196,11 @@ impl<T: Entry> DownwardPass<'_, T> {
             sum_rows(rows, onto, sums);
             return vector::Range::default();
         };
-        // A part of a large message is in memory alone, so that it stays in the cache. The rows must
-        // then point into this part.
+        // Of a large message, only this part is in memory, so that it stays in the cache. The rows
+        // must then point into the part.
         let start = if node.above.len() > MAX_WHOLE_MESSAGE { met.start } else { 0 };
         MESSAGE.with_borrow_mut(|(message, shifted)| {
-            let missing = (met.end - start).saturating_sub(message.len());
-            message.reserve_exact(missing);
-            message.resize(message.len() + missing, 0.0);
+            message.resize(message.len().max(met.end - start), 0.0);
             let found =
                 received.write(node, met.clone(), &mut message[met.start - start..met.end - start]);
             let mut rows = Rows { from_parent: Some((port, message)), ..rows };
