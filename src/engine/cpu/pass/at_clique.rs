@@ -148,9 +148,9 @@ impl StatePart<'_> {
             (message.scale, message.finds_smallest) = (needed, true);
             found = distribute(message);
         }
-        // The sum of the beliefs is the parent's sum, multiplied by the power of two of the message
-        // and divided by that of `unmasked`. If `unmasked` is not needed, the power of two that the
-        // table lacks takes its place.
+        // The message to this clique was multiplied by a power of two, and `unmasked`, by which it
+        // was divided, by another. The beliefs differ from the parent's by both. An `unmasked`
+        // that is one everywhere was not computed from the table, so the table's power counts.
         let own_scale = if is_needed { state.sent_scale } else { clique.table.exponent };
         state.belief_scale = scale - needed + own_scale;
         let products = self.product_bounds(context, Some(message.bounds(found, known_min)));

@@ -25,8 +25,9 @@ const MAX_WHOLE_MESSAGE: usize = 1 << 15;
 thread_local! {
     /// A buffer per thread for the sums of a part of a table.
     static SUMS: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
-    /// Buffers per thread for the message from a parent, of which only the entries that a part of a
-    /// table meets are set, and for the words of this part's rows if they must be shifted.
+    /// Two buffers per thread. The first is for the message from a parent; only the entries that
+    /// the rows of a part meet are set. The second is for the words of these rows if they are
+    /// shifted.
     static MESSAGE: RefCell<(Vec<f64>, Vec<u32>)> =
         const { RefCell::new((Vec::new(), Vec::new())) };
 }

@@ -282,7 +282,7 @@ fn remove_impossible_entries(mask: Option<&[f64]>, unmasked: &mut [f64], max_ent
 }
 
 /// The message from the parent, `down`. It is computed part by part where it is needed, so that it
-/// stays in the cache and takes memory for one part only.
+/// stays in the cache and takes memory for one part at a time.
 #[derive(Clone, Copy)]
 pub struct ParentMessage<'a> {
     /// The parent's belief over the separator, in the order of the parent.
