@@ -43,15 +43,15 @@ TASKS = {
     "run": (
         ["--form", "tables"], 10,
         lambda records: records[0]["propagate_ms"]["min"],
-        "sparsity compressed-separators entry-states factored-tables merged-variables skipped-zeros"
-        " messages-of-one vector-instructions divided-contractions parallel-subtrees"
+        "sparsity compressed-separators entry-states factored-tables merged-variables permuted-runs"
+        " skipped-zeros messages-of-one vector-instructions divided-contractions parallel-subtrees"
         " awake-threads",
     ),
     "observed": (
         ["--form", "tables", "--observed", "20%", "--cases", "4"], 5,
         lambda records: statistics.fmean(record["propagate_ms"]["min"] for record in records),
-        "sparsity entry-states factored-tables merged-variables skipped-zeros vector-instructions"
-        " divided-contractions parallel-subtrees awake-threads parallel-preparation"
+        "sparsity entry-states factored-tables merged-variables permuted-runs skipped-zeros"
+        " vector-instructions divided-contractions parallel-subtrees awake-threads parallel-preparation"
         " reduced-trees more-heuristics search-limits pooled-memory",
     ),
     "change": (

@@ -23,6 +23,9 @@ pub enum Optimisation {
     FactoredTables,
     /// Variables that are in the same tables are merged into one, so that inner loops are longer.
     MergedVariables,
+    /// The ends of separators have the same fastest variables where the layouts of the tables allow
+    /// it, and messages are permuted by runs of entries.
+    PermutedRuns,
     /// Rows of a table that a message or a finding makes zero are skipped.
     SkippedZeros,
     /// Messages that are one everywhere are not computed.
@@ -72,12 +75,13 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All optimisations.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::Sparsity,
         Self::CompressedSeparators,
         Self::EntryStates,
         Self::FactoredTables,
         Self::MergedVariables,
+        Self::PermutedRuns,
         Self::SkippedZeros,
         Self::MessagesOfOne,
         Self::VectorInstructions,
@@ -109,6 +113,7 @@ impl Optimisation {
             Self::EntryStates => "entry-states",
             Self::FactoredTables => "factored-tables",
             Self::MergedVariables => "merged-variables",
+            Self::PermutedRuns => "permuted-runs",
             Self::SkippedZeros => "skipped-zeros",
             Self::MessagesOfOne => "messages-of-one",
             Self::VectorInstructions => "vector-instructions",

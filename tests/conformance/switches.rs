@@ -31,6 +31,7 @@ switches! {
     entry_states: EntryStates;
     factored_tables: FactoredTables;
     merged_variables: MergedVariables;
+    permuted_runs: PermutedRuns;
     skipped_zeros: SkippedZeros;
     messages_of_one: MessagesOfOne;
     vector_instructions: VectorInstructions;

@@ -86,7 +86,7 @@ impl Footprint {
             let below: usize = port_entries().skip(ports_above).sum();
             let words = layout.row_count() * (ROW_HEAD + layout.ports.len() + groups);
             // A permutation, and its inverse if the separator is large.
-            let permutations = if structure.is_permuted(clique) { 2 * above } else { 0 };
+            let permutations = structure.permuted_run(clique).map_or(0, |run| 2 * above / run);
             let copied = max_copied_entries(entries, below, per_copied);
             others += 4 * (words + permutations) + state_bytes(above, below, copied);
             largest_above = above.max(largest_above);

@@ -1,19 +1,106 @@
 //! The two ends of a separator. A clique and its parent may list the entries of a message in
 //! different orders; these functions write messages from either order into the other.
 
+use std::ops::Range;
+
 use crate::engine::cpu::helpers::Helpers;
 use crate::engine::cpu::pass::message::{shared_part, shares};
-use crate::engine::cpu::tree::nodes::Node;
+use crate::engine::cpu::tree::nodes::{Node, Permutation};
 use crate::engine::cpu::vector::largest;
 use crate::engine::simd::simd_dispatch;
 use crate::potential::ratio;
+
+/// Runs of entries of one end of a separator, and where they lie at the other end; see
+/// [`Permutation`].
+#[derive(Clone, Copy)]
+pub struct Runs<'a> {
+    /// By run: the position of its first entry at the other end.
+    starts: &'a [u32],
+    /// Number of entries of a run.
+    run: usize,
+    /// Number of entries of the first run that are left out.
+    skipped: usize,
+}
+
+impl<'a> Runs<'a> {
+    /// The runs that hold the entries in `range`, if all runs have `run` entries and begin at
+    /// `starts` at the other end.
+    pub fn of(starts: &'a [u32], run: usize, range: Range<usize>) -> Self {
+        let starts = &starts[range.start / run..range.end.div_ceil(run)];
+        Self { starts, run, skipped: range.start % run }
+    }
+
+    /// Calls `work` with each run of `own`, the table at this end, and with the same entries of
+    /// `other`, the table at the other end. `RUN` is the length of the runs if the compiler knows
+    /// it, otherwise 0.
+    #[inline(always)]
+    fn zip<const RUN: usize>(
+        self,
+        own: &mut [f64],
+        other: &[f64],
+        mut work: impl FnMut(&mut [f64], &[f64]),
+    ) {
+        let Self { mut starts, run, skipped } = self;
+        let mut rest = own;
+        if let Some((&start, after)) = starts.split_first().filter(|_| skipped > 0) {
+            let entries = (run - skipped).min(rest.len());
+            let (first, others) = rest.split_at_mut(entries);
+            work(first, &other[start as usize + skipped..][..entries]);
+            (starts, rest) = (after, others);
+        }
+        let run = if RUN == 0 { run } else { RUN };
+        let mut runs = rest.chunks_exact_mut(run);
+        let mut starts = starts.iter();
+        for (own, &start) in runs.by_ref().zip(starts.by_ref()) {
+            work(own, &other[start as usize..][..run]);
+        }
+        let last = runs.into_remainder();
+        if let Some(&start) = starts.next() {
+            work(last, &other[start as usize..][..last.len()]);
+        }
+    }
+
+    /// Copies the entries of `from`, the table at the other end, to `to`, the table at this end.
+    #[inline(always)]
+    fn copy<const RUN: usize>(self, from: &[f64], to: &mut [f64]) {
+        self.zip::<RUN>(to, from, |to, from| to.copy_from_slice(from));
+    }
+
+    /// Multiplies the entries of `to`, the table at this end, by those of `from`, the table at the
+    /// other end.
+    #[inline(always)]
+    fn multiply<const RUN: usize>(self, from: &[f64], to: &mut [f64]) {
+        self.zip::<RUN>(to, from, |to, from| to.iter_mut().zip(from).for_each(|(t, f)| *t *= f));
+    }
+}
+
+/// Calls a method or function that is generic over the length of runs, with the length as a
+/// constant if it is short, and otherwise with 0.
+macro_rules! with_run_length {
+    ($run:expr, $($function:ident).+($($argument:expr),*)) => {
+        match $run {
+            2 => $($function).+::<2>($($argument),*),
+            3 => $($function).+::<3>($($argument),*),
+            4 => $($function).+::<4>($($argument),*),
+            5 => $($function).+::<5>($($argument),*),
+            6 => $($function).+::<6>($($argument),*),
+            7 => $($function).+::<7>($($argument),*),
+            8 => $($function).+::<8>($($argument),*),
+            9 => $($function).+::<9>($($argument),*),
+            10 => $($function).+::<10>($($argument),*),
+            11 => $($function).+::<11>($($argument),*),
+            12 => $($function).+::<12>($($argument),*),
+            _ => $($function).+::<0>($($argument),*),
+        }
+    };
+}
 
 /// Writes `mask`, the findings at the separator, into `up` in the parent's order. This is the
 /// message to the parent if the unmasked message is one everywhere.
 pub fn send_findings(node: &Node, mask: &[f64], up: &mut [f64]) {
     match &node.permutation {
         None => up.copy_from_slice(mask),
-        Some(permutation) => permutation.iter().zip(mask).for_each(|(&to, &m)| up[to as usize] = m),
+        Some(permutation) => send_permuted(Some(permutation), mask, None, up),
     }
 }
 
@@ -25,36 +112,46 @@ pub fn send_up(
     up: &mut [f64],
     helpers: Helpers<'_>,
 ) {
+    let permutation = node.permutation.as_ref();
     // A thread writes a part of `up`. With a permutation, it needs the inverse to find the entries
     // of this part in the order of the child.
-    let can_share = node.permutation.is_some() == node.inverse.is_some();
+    let can_share = permutation.is_none_or(|permutation| permutation.inverse.is_some());
     if !can_share || !shares(up.len(), helpers) {
-        return send_permuted(node.permutation.as_deref(), unmasked, mask, up);
+        return send_permuted(permutation, unmasked, mask, up);
     }
     let entries = shared_part(up.len());
     helpers.map(up.chunks_mut(entries).enumerate(), |(number, part)| {
         let start = number * entries;
         let range = start..start + part.len();
-        match &node.inverse {
+        match permutation.and_then(|order| Some((order.run, order.inverse.as_ref()?))) {
             None => {
                 let mask = mask.map(|mask| &mask[range.clone()]);
                 send_permuted(None, &unmasked[range], mask, part);
             }
-            Some(inverse) => gather_permuted(&inverse[range], unmasked, mask, part),
+            Some((run, inverse)) => {
+                gather_permuted(Runs::of(inverse, run, range), unmasked, mask, part);
+            }
         }
     });
 }
 
 simd_dispatch!(
-    /// Writes `unmasked` times `mask` into `up`, entry i from position `inverse[i]`, or zero if
-    /// there is no such position.
+    /// Writes `unmasked` times `mask` into `up`. The runs are those of `up`. A run of one entry is
+    /// zero if it has no position in `unmasked`.
     gather_permuted, gather_entries,
-    (inverse: &[u32], unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64])
+    (runs: Runs<'_>, unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64])
 );
 
 #[inline(always)]
-fn gather_entries(inverse: &[u32], unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64]) {
-    let entries = up.iter_mut().zip(inverse);
+fn gather_entries(runs: Runs<'_>, unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64]) {
+    if runs.run > 1 {
+        with_run_length!(runs.run, runs.copy(unmasked, up));
+        if let Some(mask) = mask {
+            with_run_length!(runs.run, runs.multiply(mask, up));
+        }
+        return;
+    }
+    let entries = up.iter_mut().zip(runs.starts);
     let at = |table: &[f64], from: u32| table.get(from as usize).copied().unwrap_or(0.0);
     match mask {
         None => entries.for_each(|(up, &from)| *up = at(unmasked, from)),
@@ -63,42 +160,74 @@ fn gather_entries(inverse: &[u32], unmasked: &[f64], mask: Option<&[f64]>, up: &
 }
 
 simd_dispatch!(
-    /// Writes `unmasked` times `mask` into `up`, entry i at position `permutation[i]`.
+    /// Writes `unmasked` times `mask` into `up`, in the order of `up`.
     pub send_permuted, send_entries,
-    (permutation: Option<&[u32]>, unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64])
+    (permutation: Option<&Permutation>, unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64])
 );
 
 #[inline(always)]
 fn send_entries(
-    permutation: Option<&[u32]>,
+    permutation: Option<&Permutation>,
     unmasked: &[f64],
     mask: Option<&[f64]>,
     up: &mut [f64],
 ) {
-    match (permutation, mask) {
-        (None, None) => up.copy_from_slice(unmasked),
-        (None, Some(mask)) => {
-            let terms = unmasked.iter().zip(mask);
-            up.iter_mut().zip(terms).for_each(|(up, (entry, mask))| *up = entry * mask);
+    let Some(permutation) = permutation else {
+        match mask {
+            None => up.copy_from_slice(unmasked),
+            Some(mask) => {
+                let terms = unmasked.iter().zip(mask);
+                up.iter_mut().zip(terms).for_each(|(up, (entry, mask))| *up = entry * mask);
+            }
         }
-        (Some(permutation), None) => {
-            permutation.iter().zip(unmasked).for_each(|(&to, &entry)| up[to as usize] = entry);
-        }
-        (Some(permutation), Some(mask)) => {
+        return;
+    };
+    let Permutation { run, starts, .. } = permutation;
+    if *run > 1 {
+        return with_run_length!(*run, send_runs(permutation, unmasked, mask, up));
+    }
+    match mask {
+        None => starts.iter().zip(unmasked).for_each(|(&to, &entry)| up[to as usize] = entry),
+        Some(mask) => {
             let terms = unmasked.iter().zip(mask);
-            permutation.iter().zip(terms).for_each(|(&to, (entry, m))| up[to as usize] = entry * m);
+            starts.iter().zip(terms).for_each(|(&to, (entry, m))| up[to as usize] = entry * m);
+        }
+    }
+}
+
+/// As [`send_permuted`], for runs of `RUN` entries, or of any length if `RUN` is 0.
+#[inline(always)]
+fn send_runs<const RUN: usize>(
+    permutation: &Permutation,
+    unmasked: &[f64],
+    mask: Option<&[f64]>,
+    up: &mut [f64],
+) {
+    let run = if RUN == 0 { permutation.run } else { RUN };
+    let runs = permutation.starts.iter().zip(unmasked.chunks_exact(run));
+    match mask {
+        None => {
+            for (&to, entries) in runs {
+                up[to as usize..][..run].copy_from_slice(entries);
+            }
+        }
+        Some(mask) => {
+            for ((&to, entries), mask) in runs.zip(mask.chunks_exact(run)) {
+                let terms = entries.iter().zip(mask);
+                let up = &mut up[to as usize..][..run];
+                up.iter_mut().zip(terms).for_each(|(up, (entry, mask))| *up = entry * mask);
+            }
         }
     }
 }
 
 simd_dispatch!(
     /// Writes `belief` divided by `unmasked` into `down`, and the largest entry of `down` into
-    /// `max_entry`. Entry i of `down` is computed from entry `permutation[i]` of `belief` and entry
-    /// i of `unmasked`. Without `permutation` the order is the same; without `unmasked` nothing is
-    /// divided.
+    /// `max_entry`. The runs are those of `down` and `unmasked`. Without `runs`, `belief` has the
+    /// same order; without `unmasked`, nothing is divided.
     pub receive_permuted, receive_entries,
     (
-        permutation: Option<&[u32]>,
+        runs: Option<Runs<'_>>,
         belief: &[f64],
         unmasked: Option<&[f64]>,
         down: &mut [f64],
@@ -108,16 +237,18 @@ simd_dispatch!(
 
 #[inline(always)]
 fn receive_entries(
-    permutation: Option<&[u32]>,
+    runs: Option<Runs<'_>>,
     belief: &[f64],
     unmasked: Option<&[f64]>,
     down: &mut [f64],
     max_entry: &mut f64,
 ) {
-    match permutation {
+    match runs {
         None => down.copy_from_slice(belief),
-        Some(order) => {
-            down.iter_mut().zip(order).for_each(|(down, &from)| *down = belief[from as usize]);
+        Some(runs) if runs.run > 1 => with_run_length!(runs.run, runs.copy(belief, down)),
+        Some(runs) => {
+            let entries = down.iter_mut().zip(runs.starts);
+            entries.for_each(|(down, &from)| *down = belief[from as usize]);
         }
     }
     if let Some(unmasked) = unmasked {
@@ -141,19 +272,21 @@ mod tests {
             entry => entries - 2 - entry / 5 * 4 - entry % 5,
         });
         let mut node = Node { above: 0..entries, in_parent: 0..entries, ..Node::default() };
-        node.allocate_permutation(true);
+        node.allocate_permutation(Some(1));
         node.write_permutation(|memory| memory.extend(permutation.map(|entry| entry as u32)));
         let unmasked: Vec<f64> = (1..=entries).map(|entry| entry as f64).collect();
         let mask: Vec<f64> = (0..entries).map(|entry| f64::from(entry % 3 != 0)).collect();
         for mask in [None, Some(&*mask)] {
             let (mut scattered, mut gathered) = (vec![0.0; entries], vec![7.0; entries]);
-            send_permuted(node.permutation.as_deref(), &unmasked, mask, &mut scattered);
-            let inverse = node.inverse.as_deref().expect("threads share large separators");
-            gather_permuted(inverse, &unmasked, mask, &mut gathered);
+            send_permuted(node.permutation.as_ref(), &unmasked, mask, &mut scattered);
+            let permutation = node.permutation.as_ref().expect("it was allocated");
+            let inverse = permutation.inverse.as_ref().expect("threads share large separators");
+            gather_permuted(Runs::of(inverse, 1, 0..entries), &unmasked, mask, &mut gathered);
             assert!(scattered.contains(&0.0) && scattered == gathered);
         }
         node.in_parent = 0..entries - 1;
-        node.allocate_permutation(true);
-        assert!(node.inverse.is_none(), "one thread sends small separators");
+        node.allocate_permutation(Some(1));
+        let permutation = node.permutation.expect("it was allocated");
+        assert!(permutation.inverse.is_none(), "one thread sends small separators");
     }
 }

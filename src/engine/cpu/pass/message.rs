@@ -23,7 +23,7 @@ use crate::engine::RunError;
 use crate::engine::bounds::{Bounds, Loss, belief_in_raised, no_message, raise};
 use crate::engine::cpu::context::MIN_SHARED_ENTRIES;
 use crate::engine::cpu::helpers::Helpers;
-use crate::engine::cpu::pass::exchange::{receive_permuted, send_up};
+use crate::engine::cpu::pass::exchange::{Runs, receive_permuted, send_up};
 use crate::engine::cpu::pass::kernel::{Inputs, Onto, Rows, sum_rows};
 use crate::engine::cpu::tables::table::CliqueTable;
 use crate::engine::cpu::tree::division::TableDivision;
@@ -305,12 +305,12 @@ impl ParentMessage<'_> {
     /// Writes the entries in `range` into `message`. Returns the largest and, if it is wanted, the
     /// smallest nonzero entry before the message is multiplied by the power of two.
     pub fn write(&self, node: &Node, range: Range<usize>, message: &mut [f64]) -> vector::Range {
-        let permutation = node.permutation.as_deref();
+        let permutation = node.permutation.as_ref();
         let belief = if permutation.is_some() { self.belief } else { &self.belief[range.clone()] };
-        let permutation = permutation.map(|order| &order[range.clone()]);
+        let runs = permutation.map(|order| Runs::of(&order.starts, order.run, range.clone()));
         let unmasked = self.unmasked.map(|unmasked| &unmasked[range]);
         let mut found = vector::Range::default();
-        receive_permuted(permutation, belief, unmasked, message, &mut found.largest);
+        receive_permuted(runs, belief, unmasked, message, &mut found.largest);
         if self.finds_smallest {
             find_smallest(message, None, &mut found.smallest);
         }
@@ -357,7 +357,7 @@ impl ParentMessage<'_> {
 pub fn raised_share(node: &Node, belief: &[f64], unmasked: &[f64], level: i32) -> Loss {
     let belief = (0..unmasked.len()).map(|entry| match &node.permutation {
         None => belief[entry],
-        Some(order) => belief[order[entry] as usize],
+        Some(order) => belief[order.position(entry)],
     });
     let (raised, total) = belief_in_raised(belief, unmasked.iter().copied(), level);
     let mut loss = Loss::default();

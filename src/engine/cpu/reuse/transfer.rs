@@ -127,7 +127,7 @@ impl Transfer<'_> {
                 let node = &nodes[child];
                 let up = &mut up[node.in_parent.start - below..node.in_parent.end - below];
                 let unmasked = &unmasked[node.above.clone()];
-                send_permuted(node.permutation.as_deref(), unmasked, None, up);
+                send_permuted(node.permutation.as_ref(), unmasked, None, up);
             }
         }
     }

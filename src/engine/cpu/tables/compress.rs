@@ -119,13 +119,13 @@ impl Tree {
         }
         let dummy = node.in_parent.len() - 1;
         let position = |entry: usize| {
-            let entry = node.permutation.as_ref().map_or(entry, |order| order[entry] as usize);
+            let entry = node.permutation.as_ref().map_or(entry, |order| order.position(entry));
             if parents.holds(entry) { parents.position(entry) } else { dummy }
         };
         let entries = (0..node.full_separator).filter(|&entry| own.holds(entry));
         let mut permutation: Vec<u32> = allocate::with_capacity(node.above.len());
         permutation.extend(entries.map(|entry| position(entry) as u32));
-        node.allocate_permutation(true);
+        node.allocate_permutation(Some(1));
         node.write_permutation(|memory| memory.extend(permutation));
     }
 }

@@ -90,7 +90,7 @@ impl Structure {
         let threads = threads.filter(|_| optimisations.has(Optimisation::ParallelPreparation));
         let cost = |((_, node), groups): &((_, &mut Node), Option<_>)| {
             let rows = if groups.is_some() { node.words.capacity() } else { 0 };
-            CLIQUE_COST + rows + node.permutation.as_ref().map_or(0, |entries| entries.len())
+            CLIQUE_COST + rows + node.permutation.as_ref().map_or(0, |p| p.starts.len())
         };
         in_parts(threads, &mut work, cost, |part| {
             for ((clique, node), groups) in part {
@@ -141,7 +141,7 @@ impl Structure {
         node.parent = parent;
         node.above = above..above + separator_entries;
         node.in_parent = in_parent[clique].clone();
-        node.allocate_permutation(self.is_permuted(clique));
+        node.allocate_permutation(self.permuted_run(clique));
         (node.below, node.private) = self.ranges_below(clique, below, in_parent);
         let ports = self.layouts[clique].ports[ports_above..].iter();
         let ends = ports.scan(0, |end, port| {
@@ -178,12 +178,14 @@ impl Structure {
         (start..end, private)
     }
 
-    /// Writes, for each entry of the separator in the order of `clique`, the position of the same
+    /// Writes, for each run of the separator in the order of `clique`, the position of its first
     /// entry in the order of its parent.
     fn write_permutation(&self, clique: usize, permutation: &mut Vec<u32>) {
         let from = &self.layouts[clique].ports[0].scope;
         let onto = self.port_in_parent(clique).expect("a clique with a permutation has a parent");
-        write_mapping(from, &onto.scope, permutation);
+        let slow = from.variables().len() - self.common_tail(from, &onto.scope);
+        let [slow, _] = from.split_at(slow);
+        write_mapping(&slow, &onto.scope, permutation);
     }
 
     /// Adds `clique` and its tables to the places of its variables. `smallest` has, by variable,

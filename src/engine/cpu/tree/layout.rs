@@ -113,6 +113,22 @@ impl Layout {
         }
     }
 
+    /// This layout with the variables of the fastest group in the order of `inner`.
+    pub fn with_inner(&self, network: &Network, inner: &[VariableId]) -> Self {
+        let port = |port: &PortLayout| {
+            let scope = port.scope.variables();
+            let slow = scope.len() - if port.is_vector { inner.len() } else { 0 };
+            let fast = if port.is_vector { inner } else { &[] };
+            let scope = Scope::of(network, scope[..slow].iter().chain(fast).copied());
+            PortLayout { scope, is_vector: port.is_vector }
+        };
+        Self {
+            outer: self.outer.clone(),
+            inner: Scope::of(network, inner.iter().copied()),
+            ports: self.ports.iter().map(port).collect(),
+        }
+    }
+
     /// Number of entries of the table.
     pub fn entries(&self) -> usize {
         self.outer.entries() * self.run_entries()

@@ -34,9 +34,42 @@ pub struct Tree {
     pub optimisations: Optimisations,
 }
 
-/// In [`Node::inverse`], marks an entry that the separator's table at the parent holds and its
-/// table at the child does not.
+/// In [`Permutation::inverse`], marks an entry that the separator's table at the parent holds and
+/// its table at the child does not.
 pub const NO_ENTRY: u32 = u32::MAX;
+
+/// Where each entry of a separator lies in the tables at its two ends, if these have the variables
+/// in different orders or hold different entries.
+///
+/// If the fastest variables are the same at both ends, entries lie in runs that are consecutive in
+/// both tables, and each table is a sequence of such runs.
+#[derive(Debug)]
+pub struct Permutation {
+    /// Number of entries of a run.
+    pub run: usize,
+    /// By run of the table [`above`](Node::above): the position of its first entry in the table
+    /// [`in_parent`](Node::in_parent). An entry that is left out there, which is a run by itself,
+    /// has the position of the last entry, a dummy.
+    pub starts: Box<[u32]>,
+    /// The inverse, for a separator so large that threads share its messages: by run of the table
+    /// [`in_parent`](Node::in_parent), the position of its first entry in the table
+    /// [`above`](Node::above). An entry that only the parent's table holds, which is a run by
+    /// itself, has [`NO_ENTRY`].
+    pub inverse: Option<Box<[u32]>>,
+}
+
+impl Permutation {
+    /// The position in the parent's table of entry number `entry` of the table above.
+    pub fn position(&self, entry: usize) -> usize {
+        self.starts[entry / self.run] as usize + entry % self.run
+    }
+
+    /// Bytes of both lists.
+    fn bytes(&self) -> usize {
+        let inverse = self.inverse.as_ref().map_or(0, |inverse| size_of_val::<[u32]>(inverse));
+        size_of_val::<[u32]>(&self.starts) + inverse
+    }
+}
 
 /// A clique, with the ranges of its tables in memory and its rows.
 #[derive(Debug, Default)]
@@ -57,13 +90,9 @@ pub struct Node {
     pub above: Range<usize>,
     /// The table of the same separator in the region below, in the order of the parent.
     pub in_parent: Range<usize>,
-    /// For each entry of [`above`](Self::above), the position in [`in_parent`](Self::in_parent) of
-    /// the entry with the same states, or of the last entry, a dummy, if these states are left out
-    /// there. `None` means that every entry has the same position in both.
-    pub permutation: Option<Box<[u32]>>,
-    /// The inverse of the permutation, for a separator so large that threads share its messages. An
-    /// entry that only the parent's table holds has [`NO_ENTRY`].
-    pub inverse: Option<Box<[u32]>>,
+    /// Where the entries of [`above`](Self::above) lie in [`in_parent`](Self::in_parent). `None`
+    /// means that every entry has the same position in both.
+    pub permutation: Option<Permutation>,
     /// The tables of the ports toward children and then of the private variables, in the region
     /// below. Offsets in rows that point into these tables count from its start.
     pub below: Range<usize>,
@@ -116,34 +145,41 @@ impl Node {
         self.tables.iter().min_by_key(|table| table.len()).cloned()
     }
 
-    /// Allocates memory for the permutation if there is one, and for the inverse if threads share
-    /// the messages. Memory of the right size is kept. The ranges of the separator's two tables
-    /// must be known.
-    pub fn allocate_permutation(&mut self, is_permuted: bool) {
-        let resized = |memory: Option<Box<[u32]>>, entries: usize| {
-            let memory = memory.filter(|memory| memory.len() == entries);
-            memory.unwrap_or_else(|| allocate::zeros(entries).into())
+    /// Allocates memory for the permutation, with runs of `run` entries, and for the inverse if
+    /// threads share the messages; frees it if there is no permutation. Memory of the right size is
+    /// kept. The ranges of the separator's two tables must be known.
+    pub fn allocate_permutation(&mut self, run: Option<usize>) {
+        let resized = |memory: Option<Box<[u32]>>, runs: usize| {
+            let memory = memory.filter(|memory| memory.len() == runs);
+            memory.unwrap_or_else(|| allocate::zeros(runs).into())
         };
         let (entries, in_parent) = (self.above.len(), self.in_parent.len());
-        let (permutation, inverse) = (self.permutation.take(), self.inverse.take());
-        self.permutation = is_permuted.then(|| resized(permutation, entries));
-        let is_shared = is_permuted && in_parent >= MIN_SHARED_ENTRIES;
-        self.inverse = is_shared.then(|| resized(inverse, in_parent));
+        let (starts, inverse) = match self.permutation.take() {
+            Some(memory) => (Some(memory.starts), memory.inverse),
+            None => (None, None),
+        };
+        self.permutation = run.map(|run| {
+            let is_shared = in_parent >= MIN_SHARED_ENTRIES;
+            let inverse = is_shared.then(|| resized(inverse, in_parent / run));
+            Permutation { run, starts: resized(starts, entries / run), inverse }
+        });
     }
 
-    /// Sets the permutation to what `write` appends to an empty vector, one number for each entry
-    /// of the separator, and then the inverse. Both are written into the memory that was
+    /// Sets the permutation to what `write` appends to an empty vector, one number for each run of
+    /// the separator, and then the inverse. Both are written into the memory that was
     /// [allocated](Self::allocate_permutation); without it, nothing happens.
     pub fn write_permutation(&mut self, write: impl FnOnce(&mut Vec<u32>)) {
-        let Some(memory) = self.permutation.take() else { return };
-        let mut permutation = memory.into_vec();
-        permutation.clear();
-        write(&mut permutation);
-        if let Some(inverse) = &mut self.inverse {
+        let Some(Permutation { run, starts, inverse }) = &mut self.permutation else { return };
+        let mut written = std::mem::take(starts).into_vec();
+        written.clear();
+        write(&mut written);
+        if let Some(inverse) = inverse {
             inverse.fill(NO_ENTRY);
-            (0..).zip(&permutation).for_each(|(from, &to)| inverse[to as usize] = from);
+            for (from, &to) in (0..).step_by(*run).zip(&written) {
+                inverse[to as usize / *run] = from;
+            }
         }
-        self.permutation = Some(permutation.into());
+        *starts = written.into();
     }
 
     /// Number of rows.
@@ -200,8 +236,7 @@ impl Node {
     /// Bytes of the rows, the permutations and the maps.
     fn bytes(&self) -> usize {
         size_of_val::<[u32]>(&self.words)
-            + self.permutation.as_ref().map_or(0, |p| size_of_val::<[u32]>(p))
-            + self.inverse.as_ref().map_or(0, |p| size_of_val::<[u32]>(p))
+            + self.permutation.as_ref().map_or(0, Permutation::bytes)
             + self.above_map.bytes()
             + self.in_parent_map.bytes()
             + self.private_map.bytes()

@@ -1,5 +1,6 @@
 //! The structure of a junction tree: cliques, separators and layouts, but no tables.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use rayon::ThreadPool;
@@ -13,6 +14,13 @@ use crate::potential::Scope;
 /// Time to lay out a clique, as a number of table entries that are made in this time: a rough
 /// figure from Munin3. If it is wrong, only speed changes.
 const LAYOUT_COST: usize = 1_500;
+
+/// Minimum number of entries of a separator whose ends are [aligned](Structure::align). Smaller
+/// separators stay in the cache, where the order in which a message is read matters less. And with
+/// another order within the fastest groups, sparse tables may have more rows: with half this
+/// number, Mildew took 1.2 times as long on one thread, and Munin4 .92 times. If it is wrong, only
+/// speed changes (and last bits of results).
+const MIN_ALIGNED_ENTRIES: usize = 1 << 16;
 
 /// The cliques of a tree, with their variables, parents and factors.
 ///
@@ -50,6 +58,8 @@ pub struct Structure {
     /// By clique: the order of its variables. A layout that did not change is shared with the
     /// previous tree.
     pub layouts: Vec<Arc<Layout>>,
+    /// Whether messages are permuted by runs of entries.
+    is_aligned: bool,
     /// By clique: the clique of the previous tree with the same variables, if there is one.
     previous: Vec<Option<usize>>,
 }
@@ -86,8 +96,15 @@ impl Structure {
             None => vec![None; count],
         };
         let layouts = Vec::new();
-        let mut structure =
-            Self { shape, separators, children, private, layouts, previous: same_variables };
+        let mut structure = Self {
+            shape,
+            separators,
+            children,
+            private,
+            layouts,
+            is_aligned: false,
+            previous: same_variables,
+        };
         let lay_out = |clique| {
             let known = previous.and_then(|previous| previous.layout_for(&structure, clique));
             known.unwrap_or_else(|| Arc::new(structure.layout(network, clique, optimisations)))
@@ -104,6 +121,16 @@ impl Structure {
             },
         );
         structure.layouts = layouts.into_iter().flatten().collect();
+        if optimisations.has(Optimisation::PermutedRuns) {
+            structure.is_aligned = true;
+            // A layout that is shared with the previous tree stays as it is.
+            let is_new = |clique: usize| {
+                let known = previous.and_then(|tree| tree.layout_for(&structure, clique));
+                known.is_none()
+            };
+            let is_new: Vec<bool> = (0..count).map(is_new).collect();
+            structure.align(network, |clique| is_new[clique]);
+        }
         structure
     }
 
@@ -127,10 +154,63 @@ impl Structure {
         self.layouts[parent].ports.get(number + ports_above)
     }
 
-    /// Whether `clique` and its parent have the variables of their separator in different orders.
-    pub fn is_permuted(&self, clique: usize) -> bool {
-        let in_parent = self.port_in_parent(clique);
-        in_parent.is_some_and(|port| port.scope != self.layouts[clique].ports[0].scope)
+    /// If `clique` and its parent have the variables of their separator in different orders: the
+    /// number of entries of a run that is consecutive in both orders.
+    pub fn permuted_run(&self, clique: usize) -> Option<usize> {
+        let (onto, from) = (self.port_in_parent(clique)?, &self.layouts[clique].ports[0].scope);
+        (onto.scope != *from).then(|| {
+            let slow = from.variables().len() - self.common_tail(from, &onto.scope);
+            from.cardinalities()[slow..].iter().product()
+        })
+    }
+
+    /// The number of variables that both scopes have at their end, in the same order; zero if the
+    /// two ends of a separator are not [aligned](Self::align).
+    pub fn common_tail(&self, one: &Scope, other: &Scope) -> usize {
+        let pairs = one.variables().iter().rev().zip(other.variables().iter().rev());
+        if self.is_aligned { pairs.take_while(|(one, other)| one == other).count() } else { 0 }
+    }
+
+    /// Orders the variables within the fastest groups of cliques that are `new`, so that the two
+    /// ends of a large separator have the same fastest variables as far as possible. Messages are
+    /// then permuted by runs of entries, not entry by entry.
+    ///
+    /// The largest separators come first. The variables of a fastest group are in the same ports,
+    /// so their order affects nothing but permutations.
+    fn align(&mut self, network: &Network, is_new: impl Fn(usize) -> bool) {
+        let entries = |clique: &usize| -> usize {
+            let variables = self.separators[*clique].iter();
+            variables.map(|v| network[*v].cardinality()).product()
+        };
+        let mut by_size: Vec<(usize, usize)> = (1..self.layouts.len())
+            .map(|clique| (entries(&clique), clique))
+            .filter(|(entries, _)| *entries >= MIN_ALIGNED_ENTRIES)
+            .collect();
+        by_size.sort_unstable_by_key(|&(entries, clique)| (Reverse(entries), clique));
+        if by_size.is_empty() {
+            return;
+        }
+        let tail = |(clique, layout): (usize, &Arc<Layout>)| {
+            FastestGroup::new(layout.inner.variables(), is_new(clique))
+        };
+        let mut groups: Vec<FastestGroup> = self.layouts.iter().enumerate().map(tail).collect();
+        for (_, clique) in by_size {
+            let (Some(parent), Some(in_parent)) =
+                (self.shape.parents[clique], self.port_in_parent(clique))
+            else {
+                continue;
+            };
+            let own = &self.layouts[clique].ports[0];
+            let [one, other] =
+                groups.get_disjoint_mut([parent, clique]).expect("a clique is not its own parent");
+            align_ends((in_parent, one), (own, other));
+        }
+        for (layout, group) in self.layouts.iter_mut().zip(groups) {
+            let inner = group.order();
+            if inner != layout.inner.variables() {
+                *layout = Arc::new(layout.with_inner(network, &inner));
+            }
+        }
     }
 
     /// The layout in this tree that can be reused for `new_clique` of the tree `new`: the layout of
@@ -173,6 +253,79 @@ impl Structure {
             states(&layout.outer) * states(&layout.inner)
         };
         self.layouts.iter().map(entries).sum()
+    }
+}
+
+/// The variables of the fastest group of a clique, some of which have a place already.
+struct FastestGroup {
+    /// Variables that may still be placed, in their old order.
+    free: Vec<VariableId>,
+    /// The variables that are placed at the end, the last one first.
+    placed: Vec<VariableId>,
+}
+
+impl FastestGroup {
+    /// A group of `variables`, whose order may change only if the group `is_new`.
+    fn new(variables: &[VariableId], is_new: bool) -> Self {
+        let (free, placed) = if is_new {
+            (variables.to_vec(), Vec::new())
+        } else {
+            (Vec::new(), variables.iter().rev().copied().collect())
+        };
+        Self { free, placed }
+    }
+
+    /// What `port` has at position `at`, counted from the end, if its clique has this fastest
+    /// group.
+    fn place(&self, port: &PortLayout, at: usize) -> Place {
+        let count = port.scope.variables().len();
+        if !port.is_vector || at >= self.free.len() + self.placed.len() {
+            return Place::Taken(port.scope.variables()[count - 1 - at]);
+        }
+        self.placed.get(at).map_or(Place::Free, |&variable| Place::Taken(variable))
+    }
+
+    /// Puts `variable` before those that are placed. Returns whether it was free.
+    fn put(&mut self, variable: VariableId) -> bool {
+        let position = self.free.iter().position(|v| *v == variable);
+        self.placed.extend(position.map(|position| self.free.remove(position)));
+        position.is_some()
+    }
+
+    /// All variables, the slowest first.
+    fn order(mut self) -> Vec<VariableId> {
+        self.free.extend(self.placed.iter().rev());
+        self.free
+    }
+}
+
+/// A position in the scope of a port.
+enum Place {
+    /// The variable there.
+    Taken(VariableId),
+    /// A free variable of the fastest group may be placed there.
+    Free,
+}
+
+/// Places variables of the fastest groups at both ends of a separator, so that as many variables as
+/// possible are the same at the end of both scopes.
+fn align_ends(
+    (one_port, one): (&PortLayout, &mut FastestGroup),
+    (other_port, other): (&PortLayout, &mut FastestGroup),
+) {
+    for at in 0..one_port.scope.variables().len() {
+        let is_same = match (one.place(one_port, at), other.place(other_port, at)) {
+            (Place::Taken(a), Place::Taken(b)) => a == b,
+            (Place::Taken(variable), Place::Free) => other.put(variable),
+            (Place::Free, Place::Taken(variable)) => one.put(variable),
+            (Place::Free, Place::Free) => {
+                let last = one.free.iter().rev().copied().find(|v| other.free.contains(v));
+                last.is_some_and(|variable| one.put(variable) && other.put(variable))
+            }
+        };
+        if !is_same {
+            break;
+        }
     }
 }
 
