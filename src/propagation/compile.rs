@@ -58,7 +58,7 @@ pub struct CompiledNetwork {
 /// Number of bytes of a network and its tree that do not count against a memory limit. The networks
 /// that the program ships take less, so their forecasts are those of an engine alone. If this
 /// number is larger, the program may exceed the limit by more.
-const UNCOUNTED_BYTES: u64 = 8 << 20;
+const UNCOUNTED_BYTES: u64 = 1 << 20;
 
 /// Bytes of a compiled network for each variable: its place in the moral graph, the elimination
 /// order and the list of homes.
