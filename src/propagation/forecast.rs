@@ -40,12 +40,10 @@ pub struct Forecast {
 
 impl Forecast {
     /// What the program takes in addition to the forecast of engine `cpu` while it answers a query,
-    /// in bytes: its code, the answer, and the network and its tree up to
-    /// [a few megabytes](CompiledNetwork::structure_bytes). Measured on Barley,
-    /// Munin4, Diabetes and two networks of the UAI 2014 competition, with pages of 4 KiB, it is 6
-    /// to 17 MiB; this constant is near the upper end. Only tests
-    /// use it: tests/peak_memory.rs adds it to forecasts and compares the sum with the memory that
-    /// a query takes.
+    /// in bytes: its code, the answer, [what is not counted](CompiledNetwork::structure_bytes) of
+    /// the network and its tree, and what the allocator keeps. A query of Alarm takes this much.
+    /// Only tests use this constant: tests/peak_memory.rs adds it to forecasts and compares the sum
+    /// with the memory that a query takes.
     pub const PROCESS_BYTES: u64 = 16 << 20;
 
     /// The forecast for the engine called `engine`, which needs `bytes` for `compiled`.

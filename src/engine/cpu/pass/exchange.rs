@@ -289,4 +289,48 @@ mod tests {
         let permutation = node.permutation.expect("it was allocated");
         assert!(permutation.inverse.is_none(), "one thread sends small separators");
     }
+
+    #[test]
+    fn runs_of_any_length_are_permuted_like_their_entries() {
+        for run in (1..16).chain([100]) {
+            // A number of runs that has no factor in common with 7.
+            let runs = 4 * MIN_SHARED_ENTRIES / run / 7 * 7 + 3;
+            let entries = run * runs;
+            let mut node = Node { above: 0..entries, in_parent: 0..entries, ..Node::default() };
+            node.allocate_permutation(Some(run));
+            let starts = (0..runs).map(|number| (number * 7 % runs * run) as u32);
+            node.write_permutation(|memory| memory.extend(starts));
+            let permutation = node.permutation.as_ref().expect("it was allocated");
+            let inverse = permutation.inverse.as_ref().expect("threads share large separators");
+            let above: Vec<f64> = (1..=entries).map(|entry| entry as f64).collect();
+            let mask: Vec<f64> = (0..entries).map(|entry| (entry % 3) as f64).collect();
+            for mask in [None, Some(&*mask)] {
+                let mut expected = vec![0.0; entries];
+                for entry in 0..entries {
+                    let factor = mask.map_or(1.0, |mask| mask[entry]);
+                    expected[permutation.position(entry)] = above[entry] * factor;
+                }
+                let mut sent = vec![7.0; entries];
+                send_permuted(Some(permutation), &above, mask, &mut sent);
+                assert!(sent == expected, "runs of {run} are sent");
+                // Parts need not begin where a run begins.
+                let mut gathered = vec![7.0; entries];
+                for (number, part) in gathered.chunks_mut(1_001).enumerate() {
+                    let range = number * 1_001..number * 1_001 + part.len();
+                    gather_permuted(Runs::of(inverse, run, range), &above, mask, part);
+                }
+                assert!(gathered == expected, "runs of {run} are gathered");
+            }
+            let mut received = vec![7.0; entries];
+            for (number, part) in received.chunks_mut(13).enumerate() {
+                let range = number * 13..number * 13 + part.len();
+                let runs = Some(Runs::of(&permutation.starts, run, range));
+                let mut largest = 0.0;
+                receive_permuted(runs, &above, None, part, &mut largest);
+                assert_eq!(largest, part.iter().copied().fold(0.0, f64::max));
+            }
+            let expected = (0..entries).map(|entry| above[permutation.position(entry)]);
+            assert!(received.iter().copied().eq(expected), "runs of {run} are received");
+        }
+    }
 }

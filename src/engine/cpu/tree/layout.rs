@@ -11,7 +11,8 @@
 //!
 //! The two ends of a separator may therefore order its variables differently, and messages are
 //! permuted when they are sent. This costs one indexed access per separator entry, which is little
-//! because separators are small compared with cliques.
+//! if the separator is small compared with its cliques. The two ends of a large separator are
+//! [aligned](super::structure::Structure), so that messages are permuted by runs of entries.
 
 use std::cmp::Reverse;
 

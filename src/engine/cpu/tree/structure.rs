@@ -350,3 +350,45 @@ fn equal_cliques(
     };
     cliques.iter().map(find).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::cpu::context::TableInputs;
+    use crate::engine::cpu::tables::filled::FilledTree;
+    use crate::network::Variable;
+    use crate::potential::IndexMapping;
+
+    #[test]
+    fn the_ends_of_a_large_separator_have_the_same_fastest_variable() {
+        let variables = [16, 16, 16, 16, 2, 2].into_iter().enumerate().map(|(v, states)| {
+            Variable::new(format!("v{v}"), (0..states).map(|state| format!("s{state}")))
+        });
+        let network = Network::markov("test", variables.collect(), vec![]).expect("it is valid");
+        // The separator above clique 1 has variables 0 to 3. The fastest groups of its two cliques
+        // are 2 and 3 in clique 0, and 1 and 2 in clique 1.
+        let cliques: [&[usize]; 4] = [&[0, 1, 2, 3, 4], &[0, 1, 2, 3, 5], &[0, 3, 5], &[2, 3, 4]];
+        let shape = || Shape {
+            cliques: cliques.map(|c| c.iter().map(|&v| VariableId::new(v)).collect()).into(),
+            parents: vec![None, Some(0), Some(1), Some(0)],
+            factors: vec![vec![]; 4],
+        };
+        let structure =
+            |optimisations| Structure::new(&network, shape(), None, optimisations, None);
+        let all = Optimisations::default();
+        let without = structure(all.without(Optimisation::PermutedRuns));
+        assert_eq!(without.permuted_run(1), Some(1));
+        let aligned = structure(all);
+        assert_eq!(aligned.permuted_run(1), Some(16));
+        let observed = vec![None; 6];
+        let inputs = TableInputs::of_structure(&network, &observed, all);
+        for structure in [aligned, without] {
+            let tree = FilledTree::<f64>::build(&structure, inputs).tree;
+            let permutation = tree.nodes[1].permutation.as_ref().expect("the orders differ");
+            let onto = structure.port_in_parent(1).expect("the clique has a parent");
+            let mapping = IndexMapping::new(&structure.layouts[1].ports[0].scope, &onto.scope);
+            let positions = (0..mapping.entries().len()).map(|entry| permutation.position(entry));
+            assert!(positions.eq(mapping.entries().iter().map(|&position| position as usize)));
+        }
+    }
+}
