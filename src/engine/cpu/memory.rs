@@ -108,9 +108,9 @@ impl Footprint {
         let Self { tables, others } = Self::with_copies(structure, width, None, per_copied);
         let removal = |layout: &Layout| {
             let rows = layout.row_count() + layout.entries() / MAX_GAP;
-            // A compressed separator has a permutation and its inverse.
+            // A compressed separator has a permutation, its inverse and a map at each end.
             let separator = layout.ports.first().map_or(0, |port| port.scope.entries());
-            layout.entries() + 4 * (rows * (ROW_HEAD + layout.ports.len()) + 2 * separator)
+            layout.entries() + 4 * (rows * (ROW_HEAD + layout.ports.len()) + 4 * separator)
         };
         let removal: usize = structure.layouts.iter().map(|layout| removal(layout)).sum();
         Self { tables, others: others + removal + factor_bytes(network) }

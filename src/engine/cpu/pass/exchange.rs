@@ -75,7 +75,8 @@ impl<'a> Runs<'a> {
 }
 
 /// Calls a method or function that is generic over the length of runs, with the length as a
-/// constant if it is short, and otherwise with 0.
+/// constant if it is short, and otherwise with 0. A short run is then copied without a call. If
+/// the longest of these lengths is wrong, only speed changes.
 macro_rules! with_run_length {
     ($run:expr, $($function:ident).+($($argument:expr),*)) => {
         match $run {
@@ -98,10 +99,7 @@ macro_rules! with_run_length {
 /// Writes `mask`, the findings at the separator, into `up` in the parent's order. This is the
 /// message to the parent if the unmasked message is one everywhere.
 pub fn send_findings(node: &Node, mask: &[f64], up: &mut [f64]) {
-    match &node.permutation {
-        None => up.copy_from_slice(mask),
-        Some(permutation) => send_permuted(Some(permutation), mask, None, up),
-    }
+    send_permuted(node.permutation.as_ref(), mask, None, up);
 }
 
 /// Writes the message to the parent, `unmasked` times `mask`, into `up` in the parent's order.
@@ -136,8 +134,8 @@ pub fn send_up(
 }
 
 simd_dispatch!(
-    /// Writes `unmasked` times `mask` into `up`. The runs are those of `up`. A run of one entry is
-    /// zero if it has no position in `unmasked`.
+    /// Writes `unmasked` times `mask` into `up`. The runs are those of `up`. If they have one entry
+    /// each, an entry that `unmasked` lacks becomes zero.
     gather_permuted, gather_entries,
     (runs: Runs<'_>, unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64])
 );
@@ -160,7 +158,8 @@ fn gather_entries(runs: Runs<'_>, unmasked: &[f64], mask: Option<&[f64]>, up: &m
 }
 
 simd_dispatch!(
-    /// Writes `unmasked` times `mask` into `up`, in the order of `up`.
+    /// Writes `unmasked` times `mask`, both in the order of the child, into `up`, which is in the
+    /// order of the parent.
     pub send_permuted, send_entries,
     (permutation: Option<&Permutation>, unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64])
 );

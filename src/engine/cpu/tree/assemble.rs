@@ -183,8 +183,7 @@ impl Structure {
     fn write_permutation(&self, clique: usize, permutation: &mut Vec<u32>) {
         let from = &self.layouts[clique].ports[0].scope;
         let onto = self.port_in_parent(clique).expect("a clique with a permutation has a parent");
-        let slow = from.variables().len() - self.common_tail(from, &onto.scope);
-        let [slow, _] = from.split_at(slow);
+        let [slow, _] = from.split_at(self.slow_count(from, &onto.scope));
         write_mapping(&slow, &onto.scope, permutation);
     }
 

@@ -118,8 +118,8 @@ impl Layout {
     pub fn with_inner(&self, network: &Network, inner: &[VariableId]) -> Self {
         let port = |port: &PortLayout| {
             let scope = port.scope.variables();
-            let slow = scope.len() - if port.is_vector { inner.len() } else { 0 };
             let fast = if port.is_vector { inner } else { &[] };
+            let slow = scope.len() - fast.len();
             let scope = Scope::of(network, scope[..slow].iter().chain(fast).copied());
             PortLayout { scope, is_vector: port.is_vector }
         };

@@ -45,16 +45,15 @@ pub const NO_ENTRY: u32 = u32::MAX;
 /// both tables, and each table is a sequence of such runs.
 #[derive(Debug)]
 pub struct Permutation {
-    /// Number of entries of a run.
+    /// Number of entries of a run; one if entries are left out of either table.
     pub run: usize,
     /// By run of the table [`above`](Node::above): the position of its first entry in the table
-    /// [`in_parent`](Node::in_parent). An entry that is left out there, which is a run by itself,
-    /// has the position of the last entry, a dummy.
+    /// [`in_parent`](Node::in_parent). An entry that is left out there has the position of the last
+    /// entry, a dummy.
     pub starts: Box<[u32]>,
     /// The inverse, for a separator so large that threads share its messages: by run of the table
     /// [`in_parent`](Node::in_parent), the position of its first entry in the table
-    /// [`above`](Node::above). An entry that only the parent's table holds, which is a run by
-    /// itself, has [`NO_ENTRY`].
+    /// [`above`](Node::above). An entry that only the parent's table holds has [`NO_ENTRY`].
     pub inverse: Option<Box<[u32]>>,
 }
 

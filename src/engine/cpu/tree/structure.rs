@@ -16,10 +16,10 @@ use crate::potential::Scope;
 const LAYOUT_COST: usize = 1_500;
 
 /// Minimum number of entries of a separator whose ends are [aligned](Structure::align). Smaller
-/// separators stay in the cache, where the order in which a message is read matters less. And with
-/// another order within the fastest groups, sparse tables may have more rows: with half this
-/// number, Mildew took 1.2 times as long on one thread, and Munin4 .92 times. If it is wrong, only
-/// speed changes (and last bits of results).
+/// separators stay in the cache, where the order in which a message is read matters less. Another
+/// order within the fastest groups may also give sparse tables more rows. With half this number,
+/// Mildew took 1.2 times as long on one thread and Munin4 0.92 times. If it is wrong, only speed
+/// and memory change (and last bits of results).
 const MIN_ALIGNED_ENTRIES: usize = 1 << 16;
 
 /// The cliques of a tree, with their variables, parents and factors.
@@ -58,8 +58,8 @@ pub struct Structure {
     /// By clique: the order of its variables. A layout that did not change is shared with the
     /// previous tree.
     pub layouts: Vec<Arc<Layout>>,
-    /// Whether messages are permuted by runs of entries.
-    is_aligned: bool,
+    /// Whether messages are permuted by runs of entries, not entry by entry.
+    has_runs: bool,
     /// By clique: the clique of the previous tree with the same variables, if there is one.
     previous: Vec<Option<usize>>,
 }
@@ -102,7 +102,7 @@ impl Structure {
             children,
             private,
             layouts,
-            is_aligned: false,
+            has_runs: optimisations.has(Optimisation::PermutedRuns),
             previous: same_variables,
         };
         let lay_out = |clique| {
@@ -121,15 +121,8 @@ impl Structure {
             },
         );
         structure.layouts = layouts.into_iter().flatten().collect();
-        if optimisations.has(Optimisation::PermutedRuns) {
-            structure.is_aligned = true;
-            // A layout that is shared with the previous tree stays as it is.
-            let is_new = |clique: usize| {
-                let known = previous.and_then(|tree| tree.layout_for(&structure, clique));
-                known.is_none()
-            };
-            let is_new: Vec<bool> = (0..count).map(is_new).collect();
-            structure.align(network, |clique| is_new[clique]);
+        if structure.has_runs {
+            structure.align(network, previous);
         }
         structure
     }
@@ -159,47 +152,48 @@ impl Structure {
     pub fn permuted_run(&self, clique: usize) -> Option<usize> {
         let (onto, from) = (self.port_in_parent(clique)?, &self.layouts[clique].ports[0].scope);
         (onto.scope != *from).then(|| {
-            let slow = from.variables().len() - self.common_tail(from, &onto.scope);
+            let slow = self.slow_count(from, &onto.scope);
             from.cardinalities()[slow..].iter().product()
         })
     }
 
-    /// The number of variables that both scopes have at their end, in the same order; zero if the
-    /// two ends of a separator are not [aligned](Self::align).
-    pub fn common_tail(&self, one: &Scope, other: &Scope) -> usize {
-        let pairs = one.variables().iter().rev().zip(other.variables().iter().rev());
-        if self.is_aligned { pairs.take_while(|(one, other)| one == other).count() } else { 0 }
+    /// The number of variables of `from` before those that both scopes end with; all of them if
+    /// messages are permuted entry by entry.
+    pub fn slow_count(&self, from: &Scope, onto: &Scope) -> usize {
+        let pairs = from.variables().iter().rev().zip(onto.variables().iter().rev());
+        let same = pairs.take_while(|(from, onto)| self.has_runs && from == onto);
+        from.variables().len() - same.count()
     }
 
-    /// Orders the variables within the fastest groups of cliques that are `new`, so that the two
-    /// ends of a large separator have the same fastest variables as far as possible. Messages are
-    /// then permuted by runs of entries, not entry by entry.
+    /// Orders the variables within the fastest groups of cliques, so that the two ends of a large
+    /// separator have the same fastest variables as far as possible. Messages are then permuted by
+    /// runs of entries, not entry by entry. Layouts that are shared with the tree `previous` stay
+    /// as they are.
     ///
     /// The largest separators come first. The variables of a fastest group are in the same ports,
-    /// so their order affects nothing but permutations.
-    fn align(&mut self, network: &Network, is_new: impl Fn(usize) -> bool) {
-        let entries = |clique: &usize| -> usize {
-            let variables = self.separators[*clique].iter();
-            variables.map(|v| network[*v].cardinality()).product()
+    /// so the rows of a full table stay the same. Only permutations, the rows of sparse tables and
+    /// the last bits of results change.
+    fn align(&mut self, network: &Network, previous: Option<&Self>) {
+        let entries = |clique: usize| -> usize {
+            self.separators[clique].iter().map(|v| network[*v].cardinality()).product()
         };
         let mut by_size: Vec<(usize, usize)> = (1..self.layouts.len())
-            .map(|clique| (entries(&clique), clique))
+            .map(|clique| (entries(clique), clique))
             .filter(|(entries, _)| *entries >= MIN_ALIGNED_ENTRIES)
             .collect();
         by_size.sort_unstable_by_key(|&(entries, clique)| (Reverse(entries), clique));
         if by_size.is_empty() {
             return;
         }
-        let tail = |(clique, layout): (usize, &Arc<Layout>)| {
-            FastestGroup::new(layout.inner.variables(), is_new(clique))
+        let group = |(clique, layout): (usize, &Arc<Layout>)| {
+            let known = previous.and_then(|previous| self.counterpart(clique, previous));
+            let is_new = known.is_none_or(|(_, has_same_ports)| !has_same_ports);
+            FastestGroup::new(layout.inner.variables(), is_new)
         };
-        let mut groups: Vec<FastestGroup> = self.layouts.iter().enumerate().map(tail).collect();
+        let mut groups: Vec<FastestGroup> = self.layouts.iter().enumerate().map(group).collect();
         for (_, clique) in by_size {
-            let (Some(parent), Some(in_parent)) =
-                (self.shape.parents[clique], self.port_in_parent(clique))
-            else {
-                continue;
-            };
+            let parent = self.shape.parents[clique].expect("only the root has no parent");
+            let in_parent = self.port_in_parent(clique).expect("only the root has no parent");
             let own = &self.layouts[clique].ports[0];
             let [one, other] =
                 groups.get_disjoint_mut([parent, clique]).expect("a clique is not its own parent");
@@ -361,7 +355,7 @@ mod tests {
 
     #[test]
     fn the_ends_of_a_large_separator_have_the_same_fastest_variable() {
-        let variables = [16, 16, 16, 16, 2, 2].into_iter().enumerate().map(|(v, states)| {
+        let variables = [16, 16, 16, 16, 2, 2, 3].into_iter().enumerate().map(|(v, states)| {
             Variable::new(format!("v{v}"), (0..states).map(|state| format!("s{state}")))
         });
         let network = Network::markov("test", variables.collect(), vec![]).expect("it is valid");
@@ -375,14 +369,30 @@ mod tests {
         };
         let structure =
             |optimisations| Structure::new(&network, shape(), None, optimisations, None);
+        let follow = |previous| {
+            // Clique 1 gets another private variable, so it is new, and clique 0 is not.
+            let mut shape = shape();
+            shape.cliques[1].push(VariableId::new(6));
+            Structure::new(&network, shape, Some(previous), Optimisations::default(), None)
+        };
         let all = Optimisations::default();
         let without = structure(all.without(Optimisation::PermutedRuns));
         assert_eq!(without.permuted_run(1), Some(1));
         let aligned = structure(all);
         assert_eq!(aligned.permuted_run(1), Some(16));
-        let observed = vec![None; 6];
+        let new = follow(&aligned);
+        assert_eq!(new.permuted_run(1), Some(16));
+        assert_eq!(
+            (0..4).map(|c| new.counterpart(c, &aligned).is_some()).collect::<Vec<_>>(),
+            [true, false, true, true]
+        );
+        assert!(Arc::ptr_eq(&new.layouts[0], &aligned.layouts[0]));
+        // A shared layout is not aligned.
+        let unaligned = follow(&without);
+        assert_eq!(unaligned.layouts[0].inner, without.layouts[0].inner);
+        let observed = vec![None; 7];
         let inputs = TableInputs::of_structure(&network, &observed, all);
-        for structure in [aligned, without] {
+        for structure in [aligned, without, new, unaligned] {
             let tree = FilledTree::<f64>::build(&structure, inputs).tree;
             let permutation = tree.nodes[1].permutation.as_ref().expect("the orders differ");
             let onto = structure.port_in_parent(1).expect("the clique has a parent");
