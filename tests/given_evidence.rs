@@ -248,7 +248,7 @@ fn a_network_that_fits_only_given_the_evidence_is_queried() {
 fn many_cases_are_answered_though_the_graph_of_the_whole_network_is_too_large() {
     // Each variable has a factor with each of two random others, so triangulating the whole graph
     // takes many fill edges.
-    const VARIABLES: usize = 1500;
+    const VARIABLES: usize = 2000;
     let mut rng = Pcg64Mcg::seed_from_u64(3);
     let id = VariableId::new;
     let mut factors = Vec::new();
@@ -267,7 +267,7 @@ fn many_cases_are_answered_though_the_graph_of_the_whole_network_is_too_large() 
     let mut evidence = Evidence::none();
     network.ids().filter(|v| v.index() % 10 > 0).for_each(|v| evidence.observe(&network, v, 1));
 
-    let memory = MemoryLimit::from_bytes(4_600_000);
+    let memory = MemoryLimit::from_bytes(9_000_000);
     let alone = answers(&network, std::slice::from_ref(&evidence), memory).expect("it fits");
     let whole = answers(&network, &[Evidence::none()], memory);
     assert!(matches!(whole, Err(QueryError::Load(LoadError::GraphTooLarge(_)))), "{whole:?}");
