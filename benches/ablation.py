@@ -51,8 +51,8 @@ TASKS = {
         ["--form", "tables", "--observed", "20%", "--cases", "4"], 5,
         lambda records: statistics.fmean(record["propagate_ms"]["min"] for record in records),
         "sparsity entry-states factored-tables merged-variables permuted-runs skipped-zeros"
-        " vector-instructions divided-contractions parallel-subtrees awake-threads parallel-preparation"
-        " reduced-trees more-heuristics search-limits pooled-memory",
+        " vector-instructions divided-contractions parallel-subtrees awake-threads"
+        " parallel-preparation reduced-trees more-heuristics search-limits pooled-memory",
     ),
     "change": (
         ["--form", "tables", "--changes", "20"], 3,

@@ -55,9 +55,9 @@ pub struct CompiledNetwork {
     elapsed: Duration,
 }
 
-/// Number of bytes of a network and its tree that do not count against a memory limit, so that the
-/// forecast for a small network is that of an engine alone. If this number is larger, the program
-/// may exceed the limit by more.
+/// Number of bytes of a network and its tree that do not count against a memory limit. So the
+/// forecast for a small network says what the engine itself takes. With a larger number, the
+/// program may take more than the limit by as much.
 const UNCOUNTED_BYTES: u64 = 1 << 20;
 
 /// Bytes of a compiled network for each variable: its place in the moral graph, the elimination

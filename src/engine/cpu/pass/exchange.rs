@@ -66,8 +66,8 @@ impl<'a> Runs<'a> {
         self.zip::<RUN>(to, from, |to, from| to.copy_from_slice(from));
     }
 
-    /// Multiplies the entries of `to`, the table at this end, by those of `from`, the table at the
-    /// other end.
+    /// Multiplies each entry of `to`, the table at this end, by the same entry of `from`, the table
+    /// at the other end.
     #[inline(always)]
     fn multiply<const RUN: usize>(self, from: &[f64], to: &mut [f64]) {
         self.zip::<RUN>(to, from, |to, from| to.iter_mut().zip(from).for_each(|(t, f)| *t *= f));
@@ -134,8 +134,9 @@ pub fn send_up(
 }
 
 simd_dispatch!(
-    /// Writes `unmasked` times `mask` into `up`. The runs are those of `up`. If they have one entry
-    /// each, an entry that `unmasked` lacks becomes zero.
+    /// Writes `unmasked` times `mask`, both in the order of the child, into `up`, which is a part
+    /// of the message in the order of the parent. `runs` says where the entries of `up` lie in
+    /// `unmasked`. If entries are left out there, they become zero in `up`.
     gather_permuted, gather_entries,
     (runs: Runs<'_>, unmasked: &[f64], mask: Option<&[f64]>, up: &mut [f64])
 );
@@ -222,8 +223,9 @@ fn send_runs<const RUN: usize>(
 
 simd_dispatch!(
     /// Writes `belief` divided by `unmasked` into `down`, and the largest entry of `down` into
-    /// `max_entry`. The runs are those of `down` and `unmasked`. Without `runs`, `belief` has the
-    /// same order; without `unmasked`, nothing is divided.
+    /// `max_entry`. `down` and `unmasked` are in the order of the child, and `runs` says where
+    /// their entries lie in `belief`. Without `runs`, the order is the same everywhere; without
+    /// `unmasked`, nothing is divided.
     pub receive_permuted, receive_entries,
     (
         runs: Option<Runs<'_>>,

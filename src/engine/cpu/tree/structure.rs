@@ -174,9 +174,7 @@ impl Structure {
     /// so the rows of a full table stay the same. Only permutations, the rows of sparse tables and
     /// the last bits of results change.
     fn align(&mut self, network: &Network, previous: Option<&Self>) {
-        let entries = |clique: usize| -> usize {
-            self.separators[clique].iter().map(|v| network[*v].cardinality()).product()
-        };
+        let entries = |clique: usize| self.layouts[clique].ports[0].scope.entries();
         let mut by_size: Vec<(usize, usize)> = (1..self.layouts.len())
             .map(|clique| (entries(clique), clique))
             .filter(|(entries, _)| *entries >= MIN_ALIGNED_ENTRIES)
@@ -250,7 +248,7 @@ impl Structure {
     }
 }
 
-/// The variables of the fastest group of a clique, some of which have a place already.
+/// The variables of a clique's fastest group while their order is chosen.
 struct FastestGroup {
     /// Variables that may still be placed, in their old order.
     free: Vec<VariableId>,
