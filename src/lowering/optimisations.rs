@@ -54,6 +54,8 @@ pub enum Optimisation {
     PooledMemory,
     /// Messages of the previous propagation are kept where the findings allow it.
     KeptMessages,
+    /// Large messages from parents are kept while only findings below them change.
+    MessagesFromParents,
     /// Beliefs over variables that are d-separated from the changed findings are kept.
     DConnection,
     /// Many cases are propagated together, one in each lane of a vector register.
@@ -75,7 +77,7 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All optimisations.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Sparsity,
         Self::CompressedSeparators,
         Self::EntryStates,
@@ -95,6 +97,7 @@ impl Optimisation {
         Self::ReusedCliques,
         Self::PooledMemory,
         Self::KeptMessages,
+        Self::MessagesFromParents,
         Self::DConnection,
         Self::BatchedCases,
         Self::GroupedFactors,
@@ -127,6 +130,7 @@ impl Optimisation {
             Self::ReusedCliques => "reused-cliques",
             Self::PooledMemory => "pooled-memory",
             Self::KeptMessages => "kept-messages",
+            Self::MessagesFromParents => "messages-from-parents",
             Self::DConnection => "d-connection",
             Self::BatchedCases => "batched-cases",
             Self::GroupedFactors => "grouped-factors",

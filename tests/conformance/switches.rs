@@ -45,6 +45,7 @@ switches! {
     reused_cliques: ReusedCliques;
     pooled_memory: PooledMemory;
     kept_messages: KeptMessages;
+    messages_from_parents: MessagesFromParents;
     d_connection: DConnection;
     batched_cases: BatchedCases;
     grouped_factors: GroupedFactors;

@@ -36,6 +36,10 @@ const FORECAST_SAMPLES: usize = 4;
 /// figure from the paper's eight networks; if it is wrong, a batch may take longer than necessary.
 const MAKE_RUNNER_PER_ENTRY: f64 = 50.0;
 
+/// Kept messages from parents take at most this part of the memory for reduced trees and for the
+/// messages of further threads. If it is wrong, only speed changes.
+const KEPT_SHARE: u64 = 4;
+
 /// The propagator: a compiled network with its tables in one precision.
 pub struct Loaded<T> {
     shared: Shared<T>,
@@ -46,7 +50,8 @@ pub struct Loaded<T> {
     batch: Batch<T>,
     /// The forecast memory of the network, of the full tree and of one propagation in it, in bytes.
     bytes: u64,
-    /// Maximum memory of reduced trees and of the messages of further threads so far, in bytes.
+    /// Maximum memory of reduced trees, of the messages of further threads and of kept messages from
+    /// parents so far, in bytes.
     spare_peak: u64,
     /// Keeps vector instructions switched off if they are not among the optimisations.
     _baseline: Option<Baseline>,
@@ -97,14 +102,17 @@ impl<T: Real> Loaded<T> {
         let plan = TreePlan::new(&compiled, program.as_ref(), &structure, &separators, inputs);
         drop(program);
         let bytes = plan.bytes(&structure, T::PRECISION.bytes() as usize) as u64;
-        let full_tree = plan.fill(&structure, inputs);
+        let mut full_tree = plan.fill(&structure, inputs);
         let messages = Messages::new(&full_tree.tree, &messages);
         let of_structure = compiled.structure_bytes(TABLES_BYTES_PER_CLIQUE);
         let bytes = bytes.saturating_add(of_structure);
         // The structure is subtracted twice, because reduced trees have one too.
         let unused = limit.saturating_sub(bytes.saturating_add(of_structure));
         let of_full_tree = Footprint::new(&structure, T::PRECISION.bytes() as usize, None).bytes();
-        let spare_bytes = (of_full_tree as u64).min(unused);
+        let mut spare_bytes = (of_full_tree as u64).min(unused);
+        full_tree.tree.keep_messages((spare_bytes / KEPT_SHARE) as usize / size_of::<f64>());
+        let kept_bytes = (full_tree.tree.kept * size_of::<f64>()) as u64;
+        spare_bytes -= kept_bytes;
         let shared =
             Shared { compiled, structure, full_tree, messages, spare_bytes, optimisations };
         let thread_state = shared.thread_state();
@@ -113,7 +121,7 @@ impl<T: Real> Loaded<T> {
         let batch = Batch {
             runner: None,
             case_cost: None,
-            max_bytes: unused - spare_bytes,
+            max_bytes: unused - spare_bytes - kept_bytes,
             peak_bytes: 0,
             waited: 0.0,
         };
@@ -224,8 +232,9 @@ impl<T: Real> Loaded<T> {
     fn note_peak(&mut self) {
         let states = &self.thread_states;
         let further = states.iter().skip(1).map(|state| state.full_tree_state.bytes());
+        let kept = states.iter().map(|state| state.full_tree_state.kept_bytes());
         let reduced = states.iter().map(ThreadState::reduced_tree_peak);
-        let bytes = further.chain(reduced).sum::<usize>() as u64;
+        let bytes = further.chain(kept).chain(reduced).sum::<usize>() as u64;
         self.spare_peak = self.spare_peak.max(bytes);
     }
 }
@@ -270,6 +279,9 @@ impl<T: Real> Propagator for Loaded<T> {
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
     use super::*;
     use crate::cancel::CancelToken;
     use crate::engine::cpu::vector::sum;
@@ -292,6 +304,94 @@ mod tests {
         let watch = Watch::untimed(CancelToken::new());
         let posteriors = loaded.run(&Evidence::none(), &watch).expect("it is possible");
         (loaded, posteriors)
+    }
+
+    /// The propagator of a Markov network whose junction tree has two cliques that share four
+    /// variables of 16 states, and small cliques below both. With `zeros`, most observations of
+    /// variable 6 make most entries of a message through the large separator zero.
+    fn with_large_separator(
+        threads: usize,
+        zeros: bool,
+        optimisations: Optimisations,
+    ) -> Loaded<f64> {
+        let states = [16, 16, 16, 16, 2, 3, 16, 4, 3, 5, 2, 3, 2];
+        let variables = states.into_iter().enumerate().map(|(v, states)| {
+            Variable::new(format!("V{v}"), (0..states).map(|state| format!("s{state}")))
+        });
+        let mut rng = Pcg64Mcg::seed_from_u64(11);
+        let scopes: [&[usize]; 11] = [
+            &[0, 1, 2, 3],
+            &[0, 3, 4],
+            &[1, 2, 4],
+            &[2, 3, 5],
+            &[0, 1, 5],
+            &[5, 6],
+            &[4, 7, 8],
+            &[8, 9],
+            &[1, 10],
+            &[2, 11],
+            &[3, 12],
+        ];
+        let mut factor = |scope: &&[usize]| {
+            let entries = scope.iter().map(|&v| states[v]).product();
+            let values = (0..entries).map(|_| rng.random_range(0.1..1.0)).collect();
+            Factor::new(scope.iter().map(|&v| VariableId::new(v)).collect(), values)
+        };
+        let mut factors: Vec<Factor> = scopes.iter().map(&mut factor).collect();
+        // Variable 6 says which state variable 0 has, up to the last two states.
+        let says = |entry: usize| f64::from(!zeros || entry / 16 == entry % 16 || entry % 16 > 13);
+        factors.push(Factor::new([0, 6].map(VariableId::new).into(), (0..256).map(says).collect()));
+        let network = Network::markov("test", variables.collect(), factors);
+        let network = Arc::new(network.expect("it is valid"));
+        let compiled = compile(network, &CompileOptions::default(), &CancelToken::new());
+        let compiled = Arc::new(compiled.expect("it is small"));
+        Loaded::new(compiled, None, threads, 1 << 30, optimisations)
+    }
+
+    #[test]
+    fn kept_messages_from_parents_change_no_answer() {
+        let watch = Watch::untimed(CancelToken::new());
+        let optimisations = Optimisations::default().without(Optimisation::ReducedTrees);
+        let was_kept = [false, true].map(|zeros| {
+            let [mut one, mut several] =
+                [1, 3].map(|threads| with_large_separator(threads, zeros, optimisations));
+            let without = optimisations.without(Optimisation::MessagesFromParents);
+            let mut plain = with_large_separator(1, zeros, without);
+            let network = Arc::clone(one.shared.compiled.network());
+            let mut rng = Pcg64Mcg::seed_from_u64(5);
+            let mut evidence = Evidence::none();
+            let mut was_kept = 0;
+            for _ in 0..60 {
+                let variable = VariableId::new(rng.random_range(0..13));
+                let states = network[variable].cardinality();
+                match rng.random_range(0..3) {
+                    0 => _ = evidence.retract(variable),
+                    1 => evidence.observe(&network, variable, rng.random_range(0..states)),
+                    _ => {
+                        let weights = (0..states).map(|_| rng.random_range(0.01..1.0));
+                        let weights: Vec<f64> = weights.collect();
+                        evidence.set_likelihood(&network, variable, weights).expect("it is valid");
+                    }
+                }
+                plain.forget();
+                let expected = plain.run(&evidence, &watch).expect("it is possible");
+                let found = one.run(&evidence, &watch).expect("it is possible");
+                assert_eq!(several.run(&evidence, &watch), Ok(found.clone()));
+                let ln = (found.ln_p_evidence(), expected.ln_p_evidence());
+                assert!((ln.0 - ln.1).abs() < 1e-12, "{ln:?}");
+                let pairs = found.values().iter().zip(expected.values());
+                assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-12), "{evidence:?}");
+                let cliques = &one.thread_states[0].full_tree_state.cliques;
+                was_kept += usize::from(cliques.iter().any(|clique| clique.is_kept));
+            }
+            let tree = &one.shared.full_tree.tree;
+            assert!(tree.kept >= 16 * 16 * 16 * 16, "{} entries are kept", tree.kept);
+            // A sum over all beliefs is computed only at the root and where the message was kept.
+            let cliques = &one.thread_states[0].full_tree_state.cliques;
+            assert!(cliques[1..].iter().any(|clique| clique.total != 0.0), "nothing was kept");
+            was_kept
+        });
+        assert!(was_kept[0] > 50 && was_kept[1] < was_kept[0], "kept after {was_kept:?} changes");
     }
 
     /// Whether the beliefs of all cliques sum to a number near one if they are multiplied by the

@@ -2,14 +2,17 @@
 //! bounds of both.
 //! [`traversal`](super::traversal) does this work at each clique, in order.
 
+use std::ops::Range;
+
 use crate::engine::RunError;
 use crate::engine::bounds::{Bounds, Loss, ProductBounds, no_message};
 use crate::engine::cpu::pass::clique_state::CliqueState;
-use crate::engine::cpu::pass::downward;
+use crate::engine::cpu::pass::downward::{self, DownwardPorts, FromParent, KeptMessage};
 use crate::engine::cpu::pass::exchange::send_findings;
 use crate::engine::cpu::pass::message::{self, Clique, ParentMessage};
 use crate::engine::cpu::pass::traversal::{PassContext, StatePart};
-use crate::engine::cpu::tree::nodes::Tree;
+use crate::engine::cpu::tree::nodes::{Node, Tree};
+use crate::engine::cpu::tree::rows::{SumWord, SumWords};
 use crate::engine::cpu::vector::NEAR_ONE;
 use crate::potential::{Entry, Real};
 use crate::propagation::Phase;
@@ -99,7 +102,7 @@ impl StatePart<'_> {
         self.cliques[0].active = active;
     }
 
-    /// Computes the beliefs of the first clique at all ports below. It must not be the root.
+    /// Computes the beliefs of the first clique at the ports below. It must not be the root.
     /// `belief` is the parent's belief over the separator, in the order of the parent, and `parent`
     /// is the state of the parent.
     ///
@@ -112,14 +115,22 @@ impl StatePart<'_> {
         parent: &CliqueState,
     ) -> Result<(), RunError> {
         let node = &context.filled.tree.nodes[self.first];
-        let CliqueState { up_bounds, entered_bounds, raised, is_needed, .. } = self.cliques[0];
+        let CliqueState { up_bounds, entered_bounds, raised, is_needed, is_kept, .. } =
+            self.cliques[0];
         let unmasked = is_needed.then_some(&self.unmasked[..node.above.len()]);
+        let belief_at = |entry: usize| match (unmasked, &node.permutation) {
+            (Some(unmasked), _) if is_kept => self.kept[entry] * unmasked[entry],
+            (_, None) => belief[entry],
+            (_, Some(order)) => belief[order.position(entry)],
+        };
         self.cliques[0].loss = match (unmasked, raised) {
-            (Some(unmasked), Some(level)) => message::raised_share(node, belief, unmasked, level),
+            (Some(unmasked), Some(level)) => message::raised_share(unmasked, level, belief_at),
             _ => Loss::default(),
         };
-        if node.below.is_empty() {
-            return Ok(());
+        let left_out = LeftOut::find(node, self.first, self.cliques);
+        let Some(smallest) = left_out.smallest_table(node) else { return Ok(()) };
+        if is_kept {
+            return self.compute_beliefs_alone(context);
         }
         // `unmasked` is at most the largest entry of the message to the parent, divided by the
         // smallest product of likelihoods.
@@ -137,35 +148,41 @@ impl StatePart<'_> {
         let below = &self.up[..node.below.len()];
         let beliefs = &mut self.beliefs[..node.below.len()];
         let scratch = &mut self.scratch[..node.scratch.len()];
+        let kept_entries = node.kept.len().min(self.kept.len());
+        let kept = &mut self.kept[..kept_entries];
+        let mask = self.cliques[0].is_masked.then(|| &self.mask[..node.above.len()]);
         let state = &mut self.cliques[0];
-        let ports = (&state.ports, &state.active);
+        let ports = left_out.ports(state);
         let mut distribute = |message| {
-            downward::distribute(clique, ports, below, Some(message), beliefs, scratch, helpers)
+            let memory = (!kept.is_empty()).then_some(KeptMessage { memory: &mut *kept, mask });
+            let from_parent = Some(FromParent::Computed(message, memory));
+            downward::distribute(clique, ports, below, from_parent, beliefs, scratch, helpers)
         };
-        let mut found = distribute(message);
-        let needed = message.needed_scale(found.largest).ok_or(RunError::OutOfRange)?;
+        let mut received = distribute(message);
+        let needed = message.needed_scale(received.range.largest).ok_or(RunError::OutOfRange)?;
         if needed != scale {
             (message.scale, message.finds_smallest) = (needed, true);
-            found = distribute(message);
+            received = distribute(message);
         }
+        let from_parent = message.bounds(received.range, known_min);
+        state.is_kept = !kept.is_empty() && !received.has_zeros && raised.is_none();
+        state.kept_bounds = from_parent;
         // The message to this clique was multiplied by a power of two, and `unmasked`, by which it
         // was divided, by another. The beliefs differ from the parent's by both. An `unmasked`
         // that is one everywhere was not computed from the table, so the table's power counts.
         let own_scale = if is_needed { state.sent_scale } else { clique.table.exponent };
         state.belief_scale = scale - needed + own_scale;
-        let products = self.product_bounds(context, Some(message.bounds(found, known_min)));
+        let products = self.product_bounds(context, Some(from_parent));
         let state = &mut self.cliques[0];
         state.belief_bounds = products;
-        if products.error.is_some()
-            && let Some(port) = node.smallest_table()
-        {
-            let total = message::total(&self.beliefs[port], helpers);
+        if products.error.is_some() {
+            let total = message::total(&self.beliefs[smallest], helpers);
             state.loss.add_error(products, node.entries, total);
         }
         Ok(())
     }
 
-    /// Computes the beliefs of the first clique, which is the root, at all ports below.
+    /// Computes the beliefs of the first clique, which is the root, at the ports below.
     ///
     /// # Errors
     /// If the evidence is impossible or numbers are out of range.
@@ -173,24 +190,82 @@ impl StatePart<'_> {
         &mut self,
         context: &PassContext<'_, T>,
     ) -> Result<(), RunError> {
+        self.cliques[0].loss = Loss::default();
+        self.compute_beliefs_alone(context)
+    }
+
+    /// Computes the beliefs of the first clique at the ports below, if it is the root or if the
+    /// message from its parent is kept.
+    ///
+    /// # Errors
+    /// If the evidence is impossible or numbers are out of range.
+    fn compute_beliefs_alone<T: Entry>(
+        &mut self,
+        context: &PassContext<'_, T>,
+    ) -> Result<(), RunError> {
         let node = &context.filled.tree.nodes[self.first];
-        let products = self.product_bounds(context, None);
+        let CliqueState { is_kept, kept_bounds, .. } = self.cliques[0];
+        let products = self.product_bounds(context, is_kept.then_some(kept_bounds));
         self.cliques[0].belief_bounds = products;
-        let Some(port) = node.smallest_table() else { return Ok(()) };
+        let left_out = LeftOut::find(node, self.first, self.cliques);
+        let Some(port) = left_out.smallest_table(node) else { return Ok(()) };
         let helpers = context.report.helpers(self.first, Phase::Distribute, context.forks);
         let clique = context.clique(self.first);
         let below = &self.up[..node.below.len()];
         let beliefs = &mut self.beliefs[..node.below.len()];
         let scratch = &mut self.scratch[..node.scratch.len()];
         let state = &mut self.cliques[0];
-        let ports = (&state.ports, &state.active);
-        downward::distribute(clique, ports, below, None, beliefs, scratch, helpers);
+        let ports = left_out.ports(state);
+        let kept = is_kept.then(|| FromParent::Kept(&self.kept[..node.kept.len()]));
+        downward::distribute(clique, ports, below, kept, beliefs, scratch, helpers);
         let total = message::total(&beliefs[port], helpers);
         let scale = total.scale_exponent().ok_or_else(|| no_message(products.error))?;
         state.belief_scale = if NEAR_ONE.contains(&scale) { 0 } else { scale };
         state.total = total;
-        state.loss = Loss::default();
         state.loss.add_error(products, node.entries, total);
         Ok(())
+    }
+}
+
+/// The ports to children whose messages from the clique are kept. No beliefs are needed there.
+#[derive(Default)]
+struct LeftOut {
+    /// By port below: whether it is left out. Empty if no port is.
+    ports: Vec<bool>,
+    /// The words of the other ports, if any port is left out.
+    others: SumWords,
+}
+
+impl LeftOut {
+    /// The ports of `node` that are left out. `cliques` are the states of the cliques from this
+    /// one, number `first`, on.
+    fn find(node: &Node, first: usize, cliques: &[CliqueState]) -> Self {
+        let is_kept = |child: &usize| cliques[child - first].is_kept;
+        if !node.children.iter().any(is_kept) {
+            return Self::default();
+        }
+        let mut ports: Vec<bool> = node.children.iter().map(is_kept).collect();
+        ports.resize(node.tables.len(), false);
+        let mut others = SumWords::default();
+        for (port, &is_vector) in
+            node.is_vector.iter().enumerate().filter(|(port, _)| !ports[*port])
+        {
+            others.push(SumWord { word: node.word(port), shift: 0 }, is_vector);
+        }
+        Self { ports, others }
+    }
+
+    /// The ports below the clique with this `state`.
+    fn ports<'a>(&'a self, state: &'a CliqueState) -> DownwardPorts<'a> {
+        let onto = if self.ports.is_empty() { &state.ports } else { &self.others };
+        DownwardPorts { onto, is_left_out: &self.ports, active: &state.active }
+    }
+
+    /// The range of the smallest table of beliefs that is computed, as in
+    /// [`tables`](Node::tables); `None` if no table is.
+    fn smallest_table(&self, node: &Node) -> Option<Range<usize>> {
+        let is_computed = |&(port, _): &(usize, _)| !self.ports.get(port).is_some_and(|out| *out);
+        let tables = node.tables.iter().enumerate().filter(is_computed);
+        tables.map(|(_, table)| table).min_by_key(|table| table.len()).cloned()
     }
 }

@@ -9,6 +9,7 @@
 
 use std::cmp::Reverse;
 
+use crate::allocate;
 use crate::engine::bounds::{Bounds, scaled_bounds};
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::pass::state::State;
@@ -34,9 +35,13 @@ impl State {
             state.is_needed = change.needed[clique];
             state.is_up_stale = change.up[clique];
             state.is_down_stale = change.down[clique];
+            state.is_kept &= change.keeps_message(node, clique);
             (state.entered_exponent, state.entered_bounds) = (0, Bounds::ONE);
         }
         self.sum_work(tree);
+        if self.kept.is_empty() && !change.is_from_scratch() {
+            self.kept = allocate::zeros(tree.kept);
+        }
         // The finding of a variable that was removed from the tree is in the tables.
         let findings = || evidence.iter().filter(|(v, _)| tree.places[v.index()].home.is_some());
         for (variable, finding) in findings() {

@@ -352,13 +352,10 @@ impl ParentMessage<'_> {
     }
 }
 
-/// The share of `belief`, the parent's belief, that rests on entries of `unmasked` that were raised
-/// to `level`.
-pub fn raised_share(node: &Node, belief: &[f64], unmasked: &[f64], level: i32) -> Loss {
-    let belief = (0..unmasked.len()).map(|entry| match &node.permutation {
-        None => belief[entry],
-        Some(order) => belief[order.position(entry)],
-    });
+/// The share of the belief over a separator that rests on entries of `unmasked` that were raised
+/// to `level`. `belief` has the belief for an entry of the table above.
+pub fn raised_share(unmasked: &[f64], level: i32, belief: impl Fn(usize) -> f64) -> Loss {
+    let belief = (0..unmasked.len()).map(belief);
     let (raised, total) = belief_in_raised(belief, unmasked.iter().copied(), level);
     let mut loss = Loss::default();
     loss.add(raised, total);

@@ -6,6 +6,13 @@
 //! changed findings given the findings that stay the same. Other beliefs, and the posteriors read
 //! from these beliefs, are kept. They are correct for the new evidence up to the rounding of their
 //! own computation, and no error accumulates over changes.
+//!
+//! A message from a parent depends only on the findings outside the receiver's subtree. It is the
+//! parent's belief over the separator divided by the message to the parent, and both change if a
+//! finding in the subtree changes. So large messages from parents are stored. While only findings
+//! below change, such a message is used again, and the parent does not compute its belief over the
+//! separator. Where the message to the parent is zero, the quotient says nothing about the message
+//! from the parent, so such a message is not kept.
 
 use crate::engine::cpu::reuse::d_connection::{DConnection, reset};
 use crate::engine::cpu::tree::nodes::{Node, Tree};
@@ -34,6 +41,9 @@ pub struct Change {
     on_path: Vec<bool>,
     /// The variables whose findings differ.
     changed: Vec<VariableId>,
+    /// The cliques nearest to the root that hold these variables lie between the two, in preorder;
+    /// `None` if everything must be computed again.
+    tops: Option<(usize, usize)>,
     /// The search for the variables that these findings can affect.
     connected: DConnection,
 }
@@ -78,8 +88,12 @@ impl Change {
             reset(flags, cliques, is_from_scratch);
         }
         self.find_needed(tree, after);
+        self.tops = None;
         if let Some(before) = before {
             find_differing(before, after, &mut self.changed);
+            let tops = self.changed.iter().map(|variable| tree.places[variable.index()].top);
+            let start = (usize::MAX, 0);
+            self.tops = Some(tops.fold(start, |(a, b), top| (a.min(top), b.max(top))));
             let optimisations = tree.optimisations;
             self.connected.find(network, before, after, &self.changed, optimisations);
             self.posterior.clear();
@@ -103,6 +117,20 @@ impl Change {
         self.mask.fill(true);
         self.weights.fill(true);
         self.down[0] |= self.up[1..].iter().any(|&up| up);
+    }
+
+    /// Whether everything must be computed again.
+    pub fn is_from_scratch(&self) -> bool {
+        self.tops.is_none()
+    }
+
+    /// Whether the stored message from the parent of `clique`, whose node is `node`, is correct for
+    /// the new evidence, up to a factor common to all entries. This is so if only findings below
+    /// the separator change, or if the beliefs of the parent stay the same.
+    pub fn keeps_message(&self, node: &Node, clique: usize) -> bool {
+        self.tops.zip(node.parent).is_some_and(|((first, last), parent)| {
+            !self.down[parent] || (clique <= first && last < node.end)
+        })
     }
 
     /// Fills `needed`.
