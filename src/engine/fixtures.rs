@@ -143,7 +143,7 @@ fn opposed(count: usize) -> Vec<Factor> {
 }
 
 /// A network with these cardinalities and parents, and random tables.
-fn network(cardinalities: &[usize], parents: &[&[usize]]) -> Arc<Network> {
+pub(in crate::engine) fn network(cardinalities: &[usize], parents: &[&[usize]]) -> Arc<Network> {
     let mut rng = Pcg64Mcg::seed_from_u64(cardinalities.len() as u64);
     let variables = cardinalities.iter().enumerate().map(|(v, &states)| {
         Variable::new(format!("X{v}"), (0..states).map(|state| format!("s{state}")))

@@ -36,9 +36,10 @@ const FORECAST_SAMPLES: usize = 4;
 /// figure from the paper's eight networks; if it is wrong, a batch may take longer than necessary.
 const MAKE_RUNNER_PER_ENTRY: f64 = 50.0;
 
-/// Kept messages from parents take at most this part of the memory for reduced trees and for the
-/// messages of further threads. If it is wrong, only speed changes.
-const KEPT_SHARE: u64 = 4;
+/// Stored messages from parents take at most one part in this many of the memory that is left for
+/// them, for reduced trees and for the messages of further threads. If it is wrong, only speed and
+/// memory change.
+const STORED_DIVISOR: u64 = 4;
 
 /// The propagator: a compiled network with its tables in one precision.
 pub struct Loaded<T> {
@@ -50,8 +51,8 @@ pub struct Loaded<T> {
     batch: Batch<T>,
     /// The forecast memory of the network, of the full tree and of one propagation in it, in bytes.
     bytes: u64,
-    /// Maximum memory of reduced trees, of the messages of further threads and of kept messages from
-    /// parents so far, in bytes.
+    /// Maximum memory of reduced trees, of the messages of further threads and of stored messages
+    /// from parents so far, in bytes.
     spare_peak: u64,
     /// Keeps vector instructions switched off if they are not among the optimisations.
     _baseline: Option<Baseline>,
@@ -109,10 +110,10 @@ impl<T: Real> Loaded<T> {
         // The structure is subtracted twice, because reduced trees have one too.
         let unused = limit.saturating_sub(bytes.saturating_add(of_structure));
         let of_full_tree = Footprint::new(&structure, T::PRECISION.bytes() as usize, None).bytes();
-        let mut spare_bytes = (of_full_tree as u64).min(unused);
-        full_tree.tree.keep_messages((spare_bytes / KEPT_SHARE) as usize / size_of::<f64>());
-        let kept_bytes = (full_tree.tree.kept * size_of::<f64>()) as u64;
-        spare_bytes -= kept_bytes;
+        let spare_and_stored = (of_full_tree as u64).min(unused);
+        let max_stored = (spare_and_stored / STORED_DIVISOR) as usize;
+        full_tree.tree.store_messages(max_stored / size_of::<f64>());
+        let spare_bytes = spare_and_stored - full_tree.tree.stored_bytes() as u64;
         let shared =
             Shared { compiled, structure, full_tree, messages, spare_bytes, optimisations };
         let thread_state = shared.thread_state();
@@ -121,7 +122,7 @@ impl<T: Real> Loaded<T> {
         let batch = Batch {
             runner: None,
             case_cost: None,
-            max_bytes: unused - spare_bytes - kept_bytes,
+            max_bytes: unused - spare_and_stored,
             peak_bytes: 0,
             waited: 0.0,
         };
@@ -232,9 +233,9 @@ impl<T: Real> Loaded<T> {
     fn note_peak(&mut self) {
         let states = &self.thread_states;
         let further = states.iter().skip(1).map(|state| state.full_tree_state.bytes());
-        let kept = states.iter().map(|state| state.full_tree_state.kept_bytes());
+        let stored = states.iter().map(|state| state.full_tree_state.stored_bytes());
         let reduced = states.iter().map(ThreadState::reduced_tree_peak);
-        let bytes = further.chain(kept).chain(reduced).sum::<usize>() as u64;
+        let bytes = further.chain(stored).chain(reduced).sum::<usize>() as u64;
         self.spare_peak = self.spare_peak.max(bytes);
     }
 }
@@ -285,6 +286,7 @@ mod tests {
     use super::*;
     use crate::cancel::CancelToken;
     use crate::engine::cpu::vector::sum;
+    use crate::engine::fixtures::network;
     use crate::network::{Factor, Network, Variable, VariableId};
     use crate::propagation::{CompileOptions, compile};
 
@@ -306,92 +308,117 @@ mod tests {
         (loaded, posteriors)
     }
 
-    /// The propagator of a Markov network whose junction tree has two cliques that share four
-    /// variables of 16 states, and small cliques below both. With `zeros`, most observations of
-    /// variable 6 make most entries of a message through the large separator zero.
-    fn with_large_separator(
-        threads: usize,
-        zeros: bool,
-        optimisations: Optimisations,
-    ) -> Loaded<f64> {
+    /// A Markov network whose junction tree has two cliques that share four variables of 16 states,
+    /// and small cliques below both. With `zeros`, most observations of variable 6 make most
+    /// entries of a message between the two zero.
+    fn markov_network(zeros: bool) -> Arc<Network> {
         let states = [16, 16, 16, 16, 2, 3, 16, 4, 3, 5, 2, 3, 2];
         let variables = states.into_iter().enumerate().map(|(v, states)| {
             Variable::new(format!("V{v}"), (0..states).map(|state| format!("s{state}")))
         });
         let mut rng = Pcg64Mcg::seed_from_u64(11);
-        let scopes: [&[usize]; 11] = [
-            &[0, 1, 2, 3],
-            &[0, 3, 4],
-            &[1, 2, 4],
-            &[2, 3, 5],
-            &[0, 1, 5],
-            &[5, 6],
-            &[4, 7, 8],
-            &[8, 9],
-            &[1, 10],
-            &[2, 11],
-            &[3, 12],
-        ];
-        let mut factor = |scope: &&[usize]| {
+        let mut factor = |scope: &[usize]| {
             let entries = scope.iter().map(|&v| states[v]).product();
             let values = (0..entries).map(|_| rng.random_range(0.1..1.0)).collect();
             Factor::new(scope.iter().map(|&v| VariableId::new(v)).collect(), values)
         };
-        let mut factors: Vec<Factor> = scopes.iter().map(&mut factor).collect();
-        // Variable 6 says which state variable 0 has, up to the last two states.
+        let threes = [[0, 3, 4], [1, 2, 4], [2, 3, 5], [0, 1, 5], [4, 7, 8]];
+        let pairs = [[5, 6], [8, 9], [1, 10], [2, 11], [3, 12]];
+        let mut factors: Vec<Factor> = threes.iter().map(|scope| factor(scope)).collect();
+        factors.extend(pairs.iter().map(|scope| factor(scope)));
+        factors.push(factor(&[0, 1, 2, 3]));
+        // Variable 6 is in the state of variable 0, or in one of two other states.
         let says = |entry: usize| f64::from(!zeros || entry / 16 == entry % 16 || entry % 16 > 13);
-        factors.push(Factor::new([0, 6].map(VariableId::new).into(), (0..256).map(says).collect()));
+        let scope = [0, 6].map(VariableId::new);
+        factors.push(Factor::new(scope.into(), (0..256).map(says).collect()));
         let network = Network::markov("test", variables.collect(), factors);
-        let network = Arc::new(network.expect("it is valid"));
-        let compiled = compile(network, &CompileOptions::default(), &CancelToken::new());
-        let compiled = Arc::new(compiled.expect("it is small"));
-        Loaded::new(compiled, None, threads, 1 << 30, optimisations)
+        Arc::new(network.expect("it is valid"))
+    }
+
+    /// Changes the findings on up to three variables.
+    fn change(evidence: &mut Evidence, network: &Network, rng: &mut Pcg64Mcg) {
+        for _ in 0..[1, 1, 1, 2, 3][rng.random_range(0..5)] {
+            let variable = VariableId::new(rng.random_range(0..network.variables().len()));
+            let states = network[variable].cardinality();
+            match rng.random_range(0..4) {
+                0 | 1 => _ = evidence.retract(variable),
+                2 => evidence.observe(network, variable, rng.random_range(0..states)),
+                _ => {
+                    let weights: Vec<f64> =
+                        (0..states).map(|_| rng.random_range(0.01..1.0)).collect();
+                    evidence.set_likelihood(network, variable, weights).expect("it is valid");
+                }
+            }
+        }
     }
 
     #[test]
-    fn kept_messages_from_parents_change_no_answer() {
+    fn stored_messages_from_parents_change_no_answer() {
         let watch = Watch::untimed(CancelToken::new());
+        let cancelled = CancelToken::new();
+        cancelled.cancel();
+        let cancelled = Watch::untimed(cancelled);
         let optimisations = Optimisations::default().without(Optimisation::ReducedTrees);
-        let was_kept = [false, true].map(|zeros| {
+        let without = optimisations.without(Optimisation::MessagesFromParents);
+        let load = |network: &Arc<Network>, threads, optimisations| {
+            let compiled =
+                compile(Arc::clone(network), &CompileOptions::default(), &CancelToken::new());
+            let compiled = Arc::new(compiled.expect("it is small"));
+            Loaded::<f64>::new(compiled, None, threads, 1 << 30, optimisations)
+        };
+        // Two common effects of four variables, and effects of all of these.
+        let states = [16, 16, 16, 16, 2, 2, 3, 3, 3, 3, 3, 3];
+        let causes = &[0, 1, 2, 3][..];
+        let parents = [&[][..], &[], &[], &[], causes, causes, &[0], &[1], &[2], &[3], &[4], &[5]];
+        let bayesian = network(&states, &parents);
+        let networks = [markov_network(false), markov_network(true), bayesian];
+        let counts = networks.map(|network| {
             let [mut one, mut several] =
-                [1, 3].map(|threads| with_large_separator(threads, zeros, optimisations));
-            let without = optimisations.without(Optimisation::MessagesFromParents);
-            let mut plain = with_large_separator(1, zeros, without);
-            let network = Arc::clone(one.shared.compiled.network());
+                [1, 3].map(|threads| load(&network, threads, optimisations));
+            let mut plain = load(&network, 1, without);
+            assert_eq!(plain.shared.full_tree.tree.stored, 0);
+            assert_eq!(one.shared.full_tree.tree.stored, 16 * 16 * 16 * 16);
             let mut rng = Pcg64Mcg::seed_from_u64(5);
             let mut evidence = Evidence::none();
-            let mut was_kept = 0;
-            for _ in 0..60 {
-                let variable = VariableId::new(rng.random_range(0..13));
-                let states = network[variable].cardinality();
-                match rng.random_range(0..3) {
-                    0 => _ = evidence.retract(variable),
-                    1 => evidence.observe(&network, variable, rng.random_range(0..states)),
-                    _ => {
-                        let weights = (0..states).map(|_| rng.random_range(0.01..1.0));
-                        let weights: Vec<f64> = weights.collect();
-                        evidence.set_likelihood(&network, variable, weights).expect("it is valid");
-                    }
+            let (mut stored, mut impossible) = (0, 0);
+            for step in 1..=80 {
+                change(&mut evidence, &network, &mut rng);
+                if step % 20 == 10 {
+                    // Where variable 6 says which state variable 0 has, this is impossible.
+                    evidence.observe(&network, VariableId::new(0), 1);
+                    evidence.observe(&network, VariableId::new(6), 2);
+                }
+                if step % 20 == 0 {
+                    assert!(one.run(&evidence, &cancelled).is_err());
+                    assert!(several.run(&evidence, &cancelled).is_err());
                 }
                 plain.forget();
-                let expected = plain.run(&evidence, &watch).expect("it is possible");
-                let found = one.run(&evidence, &watch).expect("it is possible");
-                assert_eq!(several.run(&evidence, &watch), Ok(found.clone()));
-                let ln = (found.ln_p_evidence(), expected.ln_p_evidence());
-                assert!((ln.0 - ln.1).abs() < 1e-12, "{ln:?}");
-                let pairs = found.values().iter().zip(expected.values());
-                assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-12), "{evidence:?}");
+                let expected = plain.run(&evidence, &watch);
+                let found = one.run(&evidence, &watch);
+                assert_eq!(several.run(&evidence, &watch), found);
+                match (expected, found) {
+                    (Ok(expected), Ok(found)) => {
+                        let ln = [&expected, &found].map(|answer| answer.ln_p_evidence());
+                        assert!((ln[0] - ln[1]).abs() < 1e-11, "{ln:?}");
+                        let mut pairs = found.values().iter().zip(expected.values());
+                        assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-12), "{evidence:?}");
+                    }
+                    (expected, found) => {
+                        assert_eq!((&expected, &found), (&Err(RunError::Impossible), &expected));
+                        impossible += 1;
+                        evidence = Evidence::none();
+                    }
+                }
                 let cliques = &one.thread_states[0].full_tree_state.cliques;
-                was_kept += usize::from(cliques.iter().any(|clique| clique.is_kept));
+                stored += usize::from(cliques.iter().any(|clique| clique.is_stored));
             }
-            let tree = &one.shared.full_tree.tree;
-            assert!(tree.kept >= 16 * 16 * 16 * 16, "{} entries are kept", tree.kept);
-            // A sum over all beliefs is computed only at the root and where the message was kept.
             let cliques = &one.thread_states[0].full_tree_state.cliques;
-            assert!(cliques[1..].iter().any(|clique| clique.total != 0.0), "nothing was kept");
-            was_kept
+            assert!(cliques[1..].iter().any(|clique| clique.total != 0.0), "none was used");
+            (stored, impossible)
         });
-        assert!(was_kept[0] > 50 && was_kept[1] < was_kept[0], "kept after {was_kept:?} changes");
+        let [(markov, _), (with_zeros, impossible), (bayesian, _)] = counts;
+        assert!(with_zeros < markov.min(bayesian), "stored after {counts:?} changes");
+        assert!(impossible > 0, "no evidence was impossible");
     }
 
     /// Whether the beliefs of all cliques sum to a number near one if they are multiplied by the

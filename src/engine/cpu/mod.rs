@@ -4,7 +4,7 @@
 //! engine reads a table at most once on the way up and once on the way down, except if numbers must
 //! be rescaled, and never writes it.
 //! On the way up, the product of the table and the children's messages is summed onto the separator
-//! above. On the way down, one pass gives the beliefs over all separators below and over the
+//! above. On the way down, one pass gives the beliefs over the separators below and over the
 //! clique's private variables; see [`pass`]. The posterior of a variable is read from the smallest
 //! table of beliefs that holds it.
 //!
@@ -46,8 +46,8 @@
 //!   ([`message`](pass::message)).
 //! * *active port*: the port to a child, or the private port, if the message from the child or the
 //!   weights may differ from one.
-//! * *kept message*: a message from a parent that is stored, so that it need not be computed again
-//!   while only findings below it change ([`change`](reuse::change)).
+//! * *stored message*: a message from a parent that is not computed again while only findings below
+//!   it change ([`change`](reuse::change)).
 //! * *stale*: said of a message or belief that must be computed again for the new evidence.
 //! * *factored table*: a clique's table that is kept as a product of smaller tables. Each smaller
 //!   table is the product of the factors in one *factor group* ([`factored`](tables::factored)).

@@ -55,9 +55,8 @@ impl<T: Real> Shared<T> {
     /// The number of threads for a batch, at most `wanted`. The full-tree messages of all threads
     /// but the first must fit into half of the spare memory.
     pub fn thread_count(&self, wanted: usize) -> usize {
-        let tree = &self.full_tree.tree;
-        let bytes = State::new(tree).bytes() + tree.kept * size_of::<f64>();
-        wanted.min(1 + (self.spare_bytes / 2) as usize / bytes.max(1))
+        let bytes = State::new(&self.full_tree.tree).bytes().max(1);
+        wanted.min(1 + (self.spare_bytes / 2) as usize / bytes)
     }
 
     /// The memory that each of `threads` threads may use for a reduced tree, in bytes.

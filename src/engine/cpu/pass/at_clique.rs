@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::engine::RunError;
 use crate::engine::bounds::{Bounds, Loss, ProductBounds, no_message};
 use crate::engine::cpu::pass::clique_state::CliqueState;
-use crate::engine::cpu::pass::downward::{self, DownwardPorts, FromParent, KeptMessage};
+use crate::engine::cpu::pass::downward::{self, DownwardPorts, FromParent, Outputs};
 use crate::engine::cpu::pass::exchange::send_findings;
 use crate::engine::cpu::pass::message::{self, Clique, ParentMessage};
 use crate::engine::cpu::pass::traversal::{PassContext, StatePart};
@@ -104,7 +104,7 @@ impl StatePart<'_> {
 
     /// Computes the beliefs of the first clique at the ports below. It must not be the root.
     /// `belief` is the parent's belief over the separator, in the order of the parent, and `parent`
-    /// is the state of the parent.
+    /// is the state of the parent. If the message from the parent is stored, they are not read.
     ///
     /// # Errors
     /// If numbers are out of range.
@@ -115,11 +115,11 @@ impl StatePart<'_> {
         parent: &CliqueState,
     ) -> Result<(), RunError> {
         let node = &context.filled.tree.nodes[self.first];
-        let CliqueState { up_bounds, entered_bounds, raised, is_needed, is_kept, .. } =
+        let CliqueState { up_bounds, entered_bounds, raised, is_needed, is_stored, .. } =
             self.cliques[0];
         let unmasked = is_needed.then_some(&self.unmasked[..node.above.len()]);
         let belief_at = |entry: usize| match (unmasked, &node.permutation) {
-            (Some(unmasked), _) if is_kept => self.kept[entry] * unmasked[entry],
+            (Some(unmasked), _) if is_stored => self.stored[entry] * unmasked[entry],
             (_, None) => belief[entry],
             (_, Some(order)) => belief[order.position(entry)],
         };
@@ -129,8 +129,8 @@ impl StatePart<'_> {
         };
         let left_out = LeftOut::find(node, self.first, self.cliques);
         let Some(smallest) = left_out.smallest_table(node) else { return Ok(()) };
-        if is_kept {
-            return self.compute_beliefs_alone(context);
+        if is_stored {
+            return self.compute_beliefs_alone(context, &left_out, smallest);
         }
         // `unmasked` is at most the largest entry of the message to the parent, divided by the
         // smallest product of likelihoods.
@@ -142,21 +142,22 @@ impl StatePart<'_> {
         };
         let scale = parent.belief_scale;
         let finds_smallest = ParentMessage::needs_smallest(scale, known_min);
-        let mut message = ParentMessage { belief, unmasked, scale, finds_smallest };
+        let mask = self.cliques[0].is_masked.then(|| &self.mask[..node.above.len()]);
+        let mut message = ParentMessage { belief, unmasked, mask, scale, finds_smallest };
         let helpers = context.report.helpers(self.first, Phase::Distribute, context.forks);
         let clique = context.clique(self.first);
         let below = &self.up[..node.below.len()];
         let beliefs = &mut self.beliefs[..node.below.len()];
         let scratch = &mut self.scratch[..node.scratch.len()];
-        let kept_entries = node.kept.len().min(self.kept.len());
-        let kept = &mut self.kept[..kept_entries];
-        let mask = self.cliques[0].is_masked.then(|| &self.mask[..node.above.len()]);
+        let stored_entries = node.stored.len().min(self.stored.len());
+        let stored = &mut self.stored[..stored_entries];
         let state = &mut self.cliques[0];
         let ports = left_out.ports(state);
         let mut distribute = |message| {
-            let memory = (!kept.is_empty()).then_some(KeptMessage { memory: &mut *kept, mask });
-            let from_parent = Some(FromParent::Computed(message, memory));
-            downward::distribute(clique, ports, below, from_parent, beliefs, scratch, helpers)
+            let stored = (!stored.is_empty()).then_some(&mut *stored);
+            let outputs = Outputs { beliefs: &mut *beliefs, scratch: &mut *scratch, stored };
+            let from_parent = Some(FromParent::Computed(message));
+            downward::distribute(clique, ports, below, from_parent, outputs, helpers)
         };
         let mut received = distribute(message);
         let needed = message.needed_scale(received.range.largest).ok_or(RunError::OutOfRange)?;
@@ -165,8 +166,8 @@ impl StatePart<'_> {
             received = distribute(message);
         }
         let from_parent = message.bounds(received.range, known_min);
-        state.is_kept = !kept.is_empty() && !received.has_zeros && raised.is_none();
-        state.kept_bounds = from_parent;
+        state.is_stored = !stored.is_empty() && !received.has_zeros;
+        state.stored_bounds = from_parent;
         // The message to this clique was multiplied by a power of two, and `unmasked`, by which it
         // was divided, by another. The beliefs differ from the parent's by both. An `unmasked`
         // that is one everywhere was not computed from the table, so the table's power counts.
@@ -190,25 +191,30 @@ impl StatePart<'_> {
         &mut self,
         context: &PassContext<'_, T>,
     ) -> Result<(), RunError> {
+        let node = &context.filled.tree.nodes[self.first];
         self.cliques[0].loss = Loss::default();
-        self.compute_beliefs_alone(context)
+        let left_out = LeftOut::find(node, self.first, self.cliques);
+        match left_out.smallest_table(node) {
+            Some(smallest) => self.compute_beliefs_alone(context, &left_out, smallest),
+            None => Ok(()),
+        }
     }
 
-    /// Computes the beliefs of the first clique at the ports below, if it is the root or if the
-    /// message from its parent is kept.
+    /// Computes the beliefs of the first clique at the ports that are not `left_out`, if it is the
+    /// root or if the message from its parent is stored. `smallest` is the smallest table at these
+    /// ports.
     ///
     /// # Errors
     /// If the evidence is impossible or numbers are out of range.
     fn compute_beliefs_alone<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,
+        left_out: &LeftOut,
+        smallest: Range<usize>,
     ) -> Result<(), RunError> {
         let node = &context.filled.tree.nodes[self.first];
-        let CliqueState { is_kept, kept_bounds, .. } = self.cliques[0];
-        let products = self.product_bounds(context, is_kept.then_some(kept_bounds));
-        self.cliques[0].belief_bounds = products;
-        let left_out = LeftOut::find(node, self.first, self.cliques);
-        let Some(port) = left_out.smallest_table(node) else { return Ok(()) };
+        let CliqueState { is_stored, stored_bounds, .. } = self.cliques[0];
+        let products = self.product_bounds(context, is_stored.then_some(stored_bounds));
         let helpers = context.report.helpers(self.first, Phase::Distribute, context.forks);
         let clique = context.clique(self.first);
         let below = &self.up[..node.below.len()];
@@ -216,10 +222,12 @@ impl StatePart<'_> {
         let scratch = &mut self.scratch[..node.scratch.len()];
         let state = &mut self.cliques[0];
         let ports = left_out.ports(state);
-        let kept = is_kept.then(|| FromParent::Kept(&self.kept[..node.kept.len()]));
-        downward::distribute(clique, ports, below, kept, beliefs, scratch, helpers);
-        let total = message::total(&beliefs[port], helpers);
+        let from_parent = is_stored.then(|| FromParent::Stored(&self.stored[..node.stored.len()]));
+        let outputs = Outputs { beliefs: &mut *beliefs, scratch, stored: None };
+        downward::distribute(clique, ports, below, from_parent, outputs, helpers);
+        let total = message::total(&beliefs[smallest], helpers);
         let scale = total.scale_exponent().ok_or_else(|| no_message(products.error))?;
+        state.belief_bounds = products;
         state.belief_scale = if NEAR_ONE.contains(&scale) { 0 } else { scale };
         state.total = total;
         state.loss.add_error(products, node.entries, total);
@@ -227,7 +235,8 @@ impl StatePart<'_> {
     }
 }
 
-/// The ports to children whose messages from the clique are kept. No beliefs are needed there.
+/// The ports to children for which the message from the clique is stored. No beliefs are needed
+/// there.
 #[derive(Default)]
 struct LeftOut {
     /// By port below: whether it is left out. Empty if no port is.
@@ -240,17 +249,17 @@ impl LeftOut {
     /// The ports of `node` that are left out. `cliques` are the states of the cliques from this
     /// one, number `first`, on.
     fn find(node: &Node, first: usize, cliques: &[CliqueState]) -> Self {
-        let is_kept = |child: &usize| cliques[child - first].is_kept;
-        if !node.children.iter().any(is_kept) {
+        let is_stored = |child: &usize| cliques[child - first].is_stored;
+        if !node.children.iter().any(is_stored) {
             return Self::default();
         }
-        let mut ports: Vec<bool> = node.children.iter().map(is_kept).collect();
+        let mut ports: Vec<bool> = node.children.iter().map(is_stored).collect();
         ports.resize(node.tables.len(), false);
         let mut others = SumWords::default();
-        for (port, &is_vector) in
-            node.is_vector.iter().enumerate().filter(|(port, _)| !ports[*port])
-        {
-            others.push(SumWord { word: node.word(port), shift: 0 }, is_vector);
+        for (port, &is_vector) in node.is_vector.iter().enumerate() {
+            if !ports[port] {
+                others.push(SumWord { word: node.word(port), shift: 0 }, is_vector);
+            }
         }
         Self { ports, others }
     }
@@ -264,8 +273,8 @@ impl LeftOut {
     /// The range of the smallest table of beliefs that is computed, as in
     /// [`tables`](Node::tables); `None` if no table is.
     fn smallest_table(&self, node: &Node) -> Option<Range<usize>> {
-        let is_computed = |&(port, _): &(usize, _)| !self.ports.get(port).is_some_and(|out| *out);
-        let tables = node.tables.iter().enumerate().filter(is_computed);
+        let is_left_out = |port: usize| self.ports.get(port).is_some_and(|out| *out);
+        let tables = node.tables.iter().enumerate().filter(|(port, _)| !is_left_out(*port));
         tables.map(|(_, table)| table).min_by_key(|table| table.len()).cloned()
     }
 }

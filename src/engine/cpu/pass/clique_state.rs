@@ -24,13 +24,13 @@ pub struct CliqueState {
     /// Whether the beliefs may differ from the stored ones by more than a factor common to all
     /// entries.
     pub is_down_stale: bool,
-    /// Whether the message from the parent is in [`State::kept`], so that it need not be computed.
-    /// The parent's belief over the separator may then be out of date.
+    /// Whether the message from the parent is in [`State::stored`] and need not be computed. The
+    /// parent's belief over the separator may then be out of date.
     ///
-    /// [`State::kept`]: crate::engine::cpu::pass::state::State::kept
-    pub is_kept: bool,
-    /// The bounds of the message from the parent, if it is kept.
-    pub kept_bounds: Bounds,
+    /// [`State::stored`]: crate::engine::cpu::pass::state::State::stored
+    pub is_stored: bool,
+    /// The bounds of the message from the parent, if it is stored.
+    pub stored_bounds: Bounds,
     /// The cost, in table entries, of the stale messages to parents that are computed from tables,
     /// over all cliques of this clique's subtree.
     pub work_up: usize,
@@ -55,8 +55,8 @@ pub struct CliqueState {
     /// one. The sum is the same for all tables. The messages to children are multiplied by this
     /// power.
     pub belief_scale: i32,
-    /// The sum of a table of the beliefs, at the root and where the message from the parent is kept;
-    /// not set for other cliques.
+    /// The sum of a table of the beliefs, at the root and where a stored message from the parent
+    /// was used; not set for other cliques.
     pub total: f64,
     /// The probability mass that may have been lost or added at this clique.
     pub loss: Loss,

@@ -39,8 +39,8 @@ thread_local! {
 pub struct DownwardPorts<'a> {
     /// The words of the ports onto which the rows are summed.
     pub onto: &'a SumWords,
-    /// By port: whether it is left out of `onto`, because the child's message from its parent is
-    /// kept. Empty if no port is.
+    /// By port: whether it is left out of `onto`, because the message to the child is stored. Empty
+    /// if no port is.
     pub is_left_out: &'a [bool],
     /// The words of the active ports, whose entries the rows are multiplied by.
     pub active: &'a PortWords,
@@ -53,91 +53,81 @@ impl DownwardPorts<'_> {
     }
 }
 
-/// The message from the parent.
+/// Where the message from the parent comes from.
+#[derive(Clone, Copy)]
 pub enum FromParent<'a> {
-    /// It is computed, and also kept if there is memory for it.
-    Computed(ParentMessage<'a>, Option<KeptMessage<'a>>),
-    /// It was kept, in the order of the clique.
-    Kept(&'a [f64]),
+    /// It is computed.
+    Computed(ParentMessage<'a>),
+    /// An earlier propagation stored it, in the order of the clique.
+    Stored(&'a [f64]),
 }
 
-/// Memory to keep a message from a parent in.
-pub struct KeptMessage<'a> {
-    /// The memory, in the order of the clique.
-    pub memory: &'a mut [f64],
-    /// The findings that are entered at the separator.
-    pub mask: Option<&'a [f64]>,
+/// What a pass on the way down writes.
+pub struct Outputs<'a> {
+    /// The tables of the separators to the children and of the private variables. Those that are
+    /// left out of the ports have arbitrary entries afterwards.
+    pub beliefs: &'a mut [f64],
+    /// Copies of tables, if several threads share the work.
+    pub scratch: &'a mut [f64],
+    /// Where to store the message from the parent, in the order of the clique.
+    pub stored: Option<&'a mut [f64]>,
 }
 
-/// What a pass on the way down found about the message from the parent while it computed it.
+/// What a pass on the way down finds about a message from a parent that it computes.
 pub struct Received {
     /// The range of the message as [`ParentMessage::write`] finds it.
     pub range: vector::Range,
-    /// Whether the kept message is zero where the findings at the separator are not. If so, the
-    /// belief by which the message was divided may have been zero, and the message is not known.
+    /// Whether the stored message is zero where the findings at the separator are not. There, the
+    /// message to the parent may be zero, and then the message from the parent is not known.
     pub has_zeros: bool,
 }
 
-/// Fills `beliefs`, the tables of the separators to the children and of the private variables,
-/// apart from those that are left out of `ports`.
+/// Sums the rows of a clique onto the tables at the ports below.
 ///
-/// `below` has the messages from the children and the
-/// weights; the message from the parent is `None` at the root. A large table is summed in parts. If
-/// several threads sum these, each part has its own copies of some of the tables in `beliefs`. The
-/// copies are in `scratch`, which a thread that works alone does not use. The number of threads
-/// changes neither the parts nor any bit of the sums.
+/// `below` has the messages from the children and the weights; the message from the parent is
+/// `None` at the root. A large table is summed in parts. If several threads sum these, each part
+/// has its own copies of some of the tables. A thread that works alone does not use the memory for
+/// copies. The number of threads changes neither the parts nor any bit of the sums.
 pub fn distribute<T: Entry>(
     clique: Clique<'_, T>,
     ports: DownwardPorts<'_>,
     below: &[f64],
     from_parent: Option<FromParent<'_>>,
-    beliefs: &mut [f64],
-    scratch: &mut [f64],
+    outputs: Outputs<'_>,
     helpers: Helpers<'_>,
 ) -> Received {
-    let (received, kept, mut memory) = match from_parent {
-        None => (None, None, None),
-        Some(FromParent::Computed(message, memory)) => (Some(message), None, memory),
-        Some(FromParent::Kept(kept)) => (None, Some(kept), None),
-    };
-    let mask = memory.as_ref().and_then(|memory| memory.mask);
+    let Outputs { beliefs, scratch, mut stored } = outputs;
     let has_zeros = AtomicBool::new(false);
-    let pass = DownwardPass { clique, ports, below, received, kept, mask, has_zeros, helpers };
+    let pass = DownwardPass { clique, ports, below, from_parent, has_zeros, helpers };
     let Node { parts_down, met_above, above, .. } = clique.node;
     let is_direct = scratch.is_empty() && !helpers.forks && beliefs.len() <= MAX_DIRECT;
-    let mut keep = memory.as_mut().map(|memory| &mut *memory.memory);
     let range = if parts_down.parts.is_empty() {
         beliefs.fill(0.0);
         let rows = 0..clique.node.row_count();
-        pass.sum_rows(rows, 0..above.len(), ports.onto, beliefs, keep)
+        pass.sum_rows(rows, 0..above.len(), ports.onto, beliefs, stored)
     } else if is_direct {
         // Without copies, parts change no bit of the sums.
         beliefs.fill(0.0);
         let parts = parts_down.parts.iter().zip(met_above);
         let found = parts.map(|(rows, met)| {
-            let keep = keep.as_mut().map(|keep| &mut keep[met.clone()]);
-            pass.sum_rows(rows.clone(), met.clone(), ports.onto, beliefs, keep)
+            let stored = stored.as_mut().map(|stored| &mut stored[met.clone()]);
+            pass.sum_rows(rows.clone(), met.clone(), ports.onto, beliefs, stored)
         });
         found.fold(vector::Range::default(), vector::Range::union)
     } else if helpers.forks {
-        pass.sum_parts(beliefs, scratch, keep)
+        pass.sum_parts(beliefs, scratch, stored)
     } else {
-        pass.sum_parts_alone(beliefs, keep)
+        pass.sum_parts_alone(beliefs, stored)
     };
     Received { range, has_zeros: pass.has_zeros.into_inner() }
 }
 
-/// A pass over a table on the way down; the fields are arguments of [`distribute`].
+/// A pass over a table on the way down.
 struct DownwardPass<'a, T> {
     clique: Clique<'a, T>,
     ports: DownwardPorts<'a>,
     below: &'a [f64],
-    /// The message from the parent if it is computed.
-    received: Option<ParentMessage<'a>>,
-    /// The message from the parent if it was kept.
-    kept: Option<&'a [f64]>,
-    /// The findings at the separator above, if the message is to be kept.
-    mask: Option<&'a [f64]>,
+    from_parent: Option<FromParent<'a>>,
     /// See [`Received::has_zeros`].
     has_zeros: AtomicBool,
     helpers: Helpers<'a>,
@@ -150,7 +140,7 @@ impl<T: Entry> DownwardPass<'_, T> {
         &self,
         beliefs: &mut [f64],
         scratch: &mut [f64],
-        keep: Option<&mut [f64]>,
+        stored: Option<&mut [f64]>,
     ) -> vector::Range {
         let node = self.clique.node;
         let division = &node.parts_down;
@@ -158,9 +148,11 @@ impl<T: Entry> DownwardPass<'_, T> {
         // By part, then by table: the entries that the part writes.
         let mut targets: Vec<Vec<&mut [f64]>> = Vec::new();
         targets.resize_with(division.parts.len(), || Vec::with_capacity(node.tables.len()));
-        let mut copied_tables: Vec<&mut [f64]> = Vec::new();
+        // Each table that is copied, and whether its sums are wanted.
+        let mut copied_tables: Vec<(&mut [f64], bool)> = Vec::new();
         let mut copies = split_equally(scratch, copied, division.parts.len());
-        for (table, division) in split(beliefs, &node.tables).into_iter().zip(&division.tables) {
+        let tables = split(beliefs, &node.tables).into_iter().zip(&division.tables);
+        for (number, (table, division)) in tables.enumerate() {
             match division {
                 TableDivision::Divided(ranges) => {
                     let slices = split(table, ranges).into_iter();
@@ -172,23 +164,27 @@ impl<T: Entry> DownwardPass<'_, T> {
                         *copies = rest;
                         target.push(copy);
                     }
-                    copied_tables.push(table);
+                    copied_tables.push((table, self.ports.has(number)));
                 }
             }
         }
-        // By part: where it keeps its entries of the message from the parent.
-        let mut keeps: Vec<Option<&mut [f64]>> = match keep {
-            Some(keep) => split(keep, &node.met_above).into_iter().map(Some).collect(),
+        // By part: where it stores its entries of the message from the parent.
+        let mut stored: Vec<Option<&mut [f64]>> = match stored {
+            Some(stored) => split(stored, &node.met_above).into_iter().map(Some).collect(),
             None => Vec::new(),
         };
-        keeps.resize_with(division.parts.len(), || None);
-        let parts = targets.into_iter().zip(keeps).enumerate();
-        let found = self.helpers.map(parts, |(number, (mut target, keep))| {
-            self.sum_part(number, keep, |table, sums| target[table].copy_from_slice(sums))
+        stored.resize_with(division.parts.len(), || None);
+        let parts = targets.into_iter().zip(stored).enumerate();
+        let found = self.helpers.map(parts, |(number, (mut target, stored))| {
+            self.sum_part(number, stored, |table, sums| target[table].copy_from_slice(sums))
         });
         let mut start = 0;
-        for table in copied_tables {
+        for (table, is_wanted) in copied_tables {
             let end = start + table.len();
+            if !is_wanted {
+                start = end;
+                continue;
+            }
             let copies = || scratch.chunks_exact(copied).map(|copies| &copies[start..end]);
             let part = shared_part(table.len());
             let add_up = |(number, entries): (usize, &mut [f64])| {
@@ -204,11 +200,15 @@ impl<T: Entry> DownwardPass<'_, T> {
 
     /// As [`sum_parts`](Self::sum_parts), on this thread. Instead of copying a table, adds the sums
     /// of each part to it, in the same order.
-    fn sum_parts_alone(&self, beliefs: &mut [f64], mut keep: Option<&mut [f64]>) -> vector::Range {
+    fn sum_parts_alone(
+        &self,
+        beliefs: &mut [f64],
+        mut stored: Option<&mut [f64]>,
+    ) -> vector::Range {
         let Node { parts_down, tables, met_above, .. } = self.clique.node;
         let sum_part = |number: usize| {
-            let keep = keep.as_mut().map(|keep| &mut keep[met_above[number].clone()]);
-            self.sum_part(number, keep, |table, sums| match &parts_down.tables[table] {
+            let stored = stored.as_mut().map(|stored| &mut stored[met_above[number].clone()]);
+            self.sum_part(number, stored, |table, sums| match &parts_down.tables[table] {
                 TableDivision::Divided(ranges) => {
                     beliefs[ranges[number].clone()].copy_from_slice(sums);
                 }
@@ -223,12 +223,12 @@ impl<T: Entry> DownwardPass<'_, T> {
     }
 
     /// Sums part `number` on this thread. `write` gets, table by table, the number of the table and
-    /// the part's sums for the entries that it meets in this table. `keep` is as for
+    /// the part's sums for the entries that it meets in this table. `stored` is as for
     /// [`sum_rows`](Self::sum_rows).
     fn sum_part(
         &self,
         number: usize,
-        keep: Option<&mut [f64]>,
+        stored: Option<&mut [f64]>,
         mut write: impl FnMut(usize, &[f64]),
     ) -> vector::Range {
         let node = self.clique.node;
@@ -251,7 +251,7 @@ impl<T: Entry> DownwardPass<'_, T> {
         SUMS.with_borrow_mut(|sums| {
             sums.clear();
             sums.resize(end, 0.0);
-            let found = self.sum_rows(rows.clone(), met.clone(), &words, sums, keep);
+            let found = self.sum_rows(rows.clone(), met.clone(), &words, sums, stored);
             let mut rest = &**sums;
             for table in tables() {
                 let (own, after) = rest.split_at(entries(table).len());
@@ -263,40 +263,44 @@ impl<T: Entry> DownwardPass<'_, T> {
     }
 
     /// Adds the sums of `rows` to `sums`, which `words` point into, on this thread. The rows meet
-    /// the entries `met` of the message from the parent, whose range is returned. If the message is
-    /// kept, these entries are also written into `keep`.
+    /// the entries `met` of the message from the parent, whose range is returned. If this message
+    /// is to be stored, these entries are written into `stored`.
     fn sum_rows(
         &self,
         rows: Range<usize>,
         met: Range<usize>,
         words: &SumWords,
         sums: &mut [f64],
-        keep: Option<&mut [f64]>,
+        stored: Option<&mut [f64]>,
     ) -> vector::Range {
         let node = self.clique.node;
         let messages = Inputs { table: self.below, words: self.ports.active };
         let rows = self.clique.rows(rows, messages);
         let onto = Onto { scalars: &words.scalars, vectors: &words.vectors };
-        let Some((received, port)) = self.received.zip(node.port) else {
-            sum_rows(Rows { from_parent: node.port.zip(self.kept), ..rows }, onto, sums);
-            return vector::Range::default();
+        let (received, port) = match self.from_parent.zip(node.port) {
+            None => {
+                sum_rows(rows, onto, sums);
+                return vector::Range::default();
+            }
+            Some((FromParent::Stored(message), port)) => {
+                sum_rows(Rows { from_parent: Some((port, message)), ..rows }, onto, sums);
+                return vector::Range::default();
+            }
+            Some((FromParent::Computed(received), port)) => (received, port),
         };
         // Of a large message, only this part is in memory, so that it stays in the cache. The rows
         // must then point into the part.
-        let is_kept = keep.is_some();
-        let is_part = is_kept || node.above.len() > MAX_WHOLE_MESSAGE;
+        let is_stored = stored.is_some();
+        let is_part = is_stored || node.above.len() > MAX_WHOLE_MESSAGE;
         let start = if is_part { met.start } else { 0 };
         MESSAGE.with_borrow_mut(|(buffer, shifted)| {
-            let message = keep.unwrap_or_else(|| {
+            let message = stored.unwrap_or_else(|| {
                 buffer.resize(buffer.len().max(met.end - start), 0.0);
                 buffer
             });
             let part = &mut message[met.start - start..met.end - start];
             let found = received.write(node, met.clone(), part);
-            if is_kept
-                && std::env::var_os("MUT").is_none()
-                && has_zeros(part, self.mask.map(|mask| &mask[met]))
-            {
+            if is_stored && has_zeros(part, received.mask.map(|mask| &mask[met])) {
                 self.has_zeros.store(true, Ordering::Relaxed);
             }
             let mut rows = Rows { from_parent: Some((port, message)), ..rows };

@@ -24,6 +24,10 @@ impl State {
     /// Enters the findings of `evidence` into the tables for which
     /// [`find_change`](Self::find_change) found a difference. Call that function first.
     pub fn enter(&mut self, tree: &Tree, evidence: &Evidence) {
+        if self.stored.is_empty() && !self.change.is_from_scratch() {
+            // Without this memory, all messages from parents are computed.
+            self.stored = allocate::attempt(|| allocate::zeros(tree.stored)).unwrap_or_default();
+        }
         let change = std::mem::take(&mut self.change);
         for (clique, node) in tree.nodes.iter().enumerate() {
             let state = &mut self.cliques[clique];
@@ -35,13 +39,10 @@ impl State {
             state.is_needed = change.needed[clique];
             state.is_up_stale = change.up[clique];
             state.is_down_stale = change.down[clique];
-            state.is_kept &= change.keeps_message(node, clique);
+            state.is_stored &= change.keeps_message(node, clique);
             (state.entered_exponent, state.entered_bounds) = (0, Bounds::ONE);
         }
         self.sum_work(tree);
-        if self.kept.is_empty() && !change.is_from_scratch() {
-            self.kept = allocate::zeros(tree.kept);
-        }
         // The finding of a variable that was removed from the tree is in the tables.
         let findings = || evidence.iter().filter(|(v, _)| tree.places[v.index()].home.is_some());
         for (variable, finding) in findings() {

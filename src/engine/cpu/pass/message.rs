@@ -281,14 +281,17 @@ fn remove_impossible_entries(mask: Option<&[f64]>, unmasked: &mut [f64], max_ent
     *max_entry = largest(unmasked, mask);
 }
 
-/// The message from the parent, `down`. It is computed part by part where it is needed, so that it
-/// stays in the cache and takes memory for one part at a time.
+/// The message from the parent, `down`, if it is computed. This is done part by part where it is
+/// needed, so that it stays in the cache, and takes memory for one part at a time unless it is
+/// stored.
 #[derive(Clone, Copy)]
 pub struct ParentMessage<'a> {
     /// The parent's belief over the separator, in the order of the parent.
     pub belief: &'a [f64],
     /// The message to the parent without the mask; `None` if it is one everywhere.
     pub unmasked: Option<&'a [f64]>,
+    /// The mask of the separator, in the order of the clique; `None` if it is one everywhere.
+    pub mask: Option<&'a [f64]>,
     /// The exponent of the power of two by which the message is multiplied.
     pub scale: i32,
     /// Whether the smallest nonzero entry is found too.

@@ -30,10 +30,11 @@ pub struct State {
     /// In the region above: the product of the findings entered at each separator, if there are
     /// any.
     pub mask: Vec<f64>,
-    /// Messages from parents, multiplied by powers of two, for the cliques with a range
-    /// [`kept`](crate::engine::cpu::tree::nodes::Node::kept). Empty until findings change for the
-    /// first time.
-    pub kept: Vec<f64>,
+    /// Messages from parents, multiplied by powers of two. [`Node::stored`] has the ranges. Empty
+    /// until findings change for the first time.
+    ///
+    /// [`Node::stored`]: crate::engine::cpu::tree::nodes::Node::stored
+    pub stored: Vec<f64>,
     /// Memory in which threads that sum parts of a large table keep copies of the tables onto which
     /// they sum.
     pub scratch: Vec<f64>,
@@ -76,7 +77,7 @@ impl State {
     ) -> Self {
         let cliques = tree.nodes.iter().enumerate().map(|(clique, node)| {
             let mut state = known(clique).unwrap_or_else(|| CliqueState::new(node));
-            (state.is_masked, state.is_weighted, state.is_kept) = (false, false, false);
+            (state.is_masked, state.is_weighted, state.is_stored) = (false, false, false);
             state
         });
         self.cliques.clear();
@@ -97,15 +98,15 @@ impl State {
         self
     }
 
-    /// Bytes of all messages, beliefs and masks, and of the scratch memory, without the kept
+    /// Bytes of all messages, beliefs and masks, and of the scratch memory, without the stored
     /// messages from parents.
     pub fn bytes(&self) -> usize {
         8 * (2 * (self.up.len() + self.unmasked.len()) + self.scratch.len())
     }
 
-    /// Bytes of the kept messages from parents.
-    pub fn kept_bytes(&self) -> usize {
-        size_of_val(&*self.kept)
+    /// Bytes of the stored messages from parents.
+    pub fn stored_bytes(&self) -> usize {
+        size_of_val(&*self.stored)
     }
 
     /// Bytes of the memory that has been allocated for the numbers that [`bytes`](Self::bytes)
@@ -137,12 +138,12 @@ impl State {
             below_start: 0,
             above_start: 0,
             scratch_start: 0,
-            kept_start: 0,
+            stored_start: 0,
             up: &mut self.up,
             beliefs: &mut self.beliefs,
             unmasked: &mut self.unmasked,
             mask: &self.mask,
-            kept: &mut self.kept,
+            stored: &mut self.stored,
             scratch: &mut self.scratch,
             cliques: &mut self.cliques,
             fork_depth: 0,

@@ -52,14 +52,14 @@ pub struct StatePart<'a> {
     pub above_start: usize,
     /// Where `scratch` begins in all scratch memory.
     pub scratch_start: usize,
-    /// Where `kept` begins among all kept messages.
-    pub kept_start: usize,
+    /// Where `stored` begins among all stored messages.
+    pub stored_start: usize,
     pub up: &'a mut [f64],
     pub beliefs: &'a mut [f64],
     pub unmasked: &'a mut [f64],
     pub mask: &'a [f64],
-    /// Empty if no messages are kept.
-    pub kept: &'a mut [f64],
+    /// Empty if there is no memory for it.
+    pub stored: &'a mut [f64],
     pub scratch: &'a mut [f64],
     pub cliques: &'a mut [CliqueState],
     /// How deep the recursion that divides subtrees between threads is, in levels of the tree.
@@ -95,7 +95,7 @@ impl StatePart<'_> {
             unreachable!("a part is split before one of its cliques")
         };
         let (below_start, above_start) = (node.below.start, node.above.start);
-        let (scratch_start, kept_start) = (node.scratch.start, node.kept.start);
+        let (scratch_start, stored_start) = (node.scratch.start, node.stored.start);
         let below_entries = below_start - self.below_start;
         let above_entries = above_start - self.above_start;
         let (up, up_after) = self.up.split_at_mut(below_entries);
@@ -104,21 +104,21 @@ impl StatePart<'_> {
         let (mask, mask_after) = self.mask.split_at(above_entries);
         let (scratch, scratch_after) =
             self.scratch.split_at_mut(scratch_start - self.scratch_start);
-        let kept_entries = (kept_start - self.kept_start).min(self.kept.len());
-        let (kept, kept_after) = self.kept.split_at_mut(kept_entries);
+        let stored_entries = (stored_start - self.stored_start).min(self.stored.len());
+        let (stored, stored_after) = self.stored.split_at_mut(stored_entries);
         let (cliques, cliques_after) = self.cliques.split_at_mut(clique - self.first);
-        let before = StatePart { up, beliefs, unmasked, mask, kept, scratch, cliques, ..*self };
+        let before = StatePart { up, beliefs, unmasked, mask, stored, scratch, cliques, ..*self };
         let after = StatePart {
             first: clique,
             below_start,
             above_start,
             scratch_start,
-            kept_start,
+            stored_start,
             up: up_after,
             beliefs: beliefs_after,
             unmasked: unmasked_after,
             mask: mask_after,
-            kept: kept_after,
+            stored: stored_after,
             scratch: scratch_after,
             cliques: cliques_after,
             fork_depth: self.fork_depth,

@@ -41,8 +41,10 @@ pub struct Change {
     on_path: Vec<bool>,
     /// The variables whose findings differ.
     changed: Vec<VariableId>,
-    /// The cliques nearest to the root that hold these variables lie between the two, in preorder;
-    /// `None` if everything must be computed again.
+    /// The smallest and the largest number of a clique that is the [top] of a changed variable;
+    /// `(usize::MAX, 0)` if no finding changed. `None` if everything must be computed again.
+    ///
+    /// [top]: crate::engine::cpu::tree::places::VariablePlaces::top
     tops: Option<(usize, usize)>,
     /// The search for the variables that these findings can affect.
     connected: DConnection,
@@ -126,7 +128,8 @@ impl Change {
 
     /// Whether the stored message from the parent of `clique`, whose node is `node`, is correct for
     /// the new evidence, up to a factor common to all entries. This is so if only findings below
-    /// the separator change, or if the beliefs of the parent stay the same.
+    /// the separator change. It is also so if the beliefs of the parent stay the same, because the
+    /// variables of the separator are then d-separated from all changed findings.
     pub fn keeps_message(&self, node: &Node, clique: usize) -> bool {
         self.tops.zip(node.parent).is_some_and(|((first, last), parent)| {
             !self.down[parent] || (clique <= first && last < node.end)

@@ -66,7 +66,7 @@ impl Structure {
             self.find_messages_of_one(&mut nodes, observed);
         }
         self.add_indices(&mut nodes, groups_of_new, threads, optimisations);
-        let mut tree = Tree { nodes, places, below, above, scratch: 0, kept: 0, optimisations };
+        let mut tree = Tree { nodes, places, below, above, scratch: 0, stored: 0, optimisations };
         tree.update_derived();
         tree
     }

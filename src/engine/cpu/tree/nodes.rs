@@ -1,6 +1,7 @@
 //! A junction tree with the positions of everything that a propagation reads and writes, but
 //! without tables.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::allocate;
@@ -30,18 +31,17 @@ pub struct Tree {
     /// Number of entries of the scratch memory, in which several threads that sum a large table
     /// keep copies of the tables onto which they sum.
     pub scratch: usize,
-    /// Number of entries of all messages from parents that are kept; see
-    /// [`keep_messages`](Tree::keep_messages).
-    pub kept: usize,
+    /// Number of entries of all messages from parents that are stored.
+    pub stored: usize,
     /// The optimisations to apply in this tree.
     pub optimisations: Optimisations,
 }
 
-/// Minimum number of entries of a message from a parent that is kept from one propagation to the
-/// next. Computing a smaller one again takes little time, and in networks with zeros few are known
-/// for all entries: with a minimum of 512, changes of Munin3 and Diabetes took 1.2 times as long. If
-/// it is wrong, only speed and memory change.
-const MIN_KEPT_ENTRIES: usize = 1 << 16;
+/// Minimum number of entries of a message from a parent that is stored for the next propagation.
+/// Computing a smaller one again takes little time. With a minimum of 512, changes of Munin3 and
+/// Diabetes took 1.2 times as long, though compressed separators are now left out. If it is wrong,
+/// only speed and memory change.
+const MIN_STORED_ENTRIES: usize = 1 << 16;
 
 /// In [`Permutation::inverse`], marks an entry that the separator's table at the parent holds and
 /// its table at the child does not.
@@ -122,8 +122,9 @@ pub struct Node {
     pub in_parent_map: EntryMap,
     /// Which entries the table of the private variables holds.
     pub private_map: EntryMap,
-    /// Where the message from the parent is kept, in the order of this clique; empty if it is not.
-    pub kept: Range<usize>,
+    /// Where the message from the parent is stored, in the order of this clique; empty if it is
+    /// not.
+    pub stored: Range<usize>,
     /// Whether the message to the parent is one everywhere if the subtree has no evidence, because
     /// every table in the subtree sums to one over a variable that is only in the subtree.
     pub message_is_one: bool,
@@ -301,11 +302,14 @@ impl Tree {
         }
     }
 
-    /// Chooses the messages from parents that are kept while only findings below them change: large
-    /// ones, of together at most `max_entries` entries. While a message is kept, the parent does
-    /// not compute its belief over the separator. So no posterior may be read from this belief, and
-    /// a root must have another table, which gives P(e). Call this once the tables are final.
-    pub fn keep_messages(&mut self, max_entries: usize) {
+    /// Chooses the messages from parents that are stored for the next propagation: the largest
+    /// ones, of together at most `max_entries` entries. Call this once the tables are final.
+    ///
+    /// While a stored message is used, the parent does not compute its belief over the separator.
+    /// So no posterior may be read from this belief, and a root must have another table, which
+    /// gives P(e). One is enough: the children of a clique whose beliefs change cannot all use
+    /// stored messages, because the changed findings are below at most one of them.
+    pub fn store_messages(&mut self, max_entries: usize) {
         if !self.optimisations.has(Optimisation::MessagesFromParents) {
             return;
         }
@@ -316,16 +320,34 @@ impl Tree {
             }
         }
         let has_other_table = self.nodes[0].tables.len() > 1;
-        for (node, is_read) in self.nodes.iter_mut().zip(is_read) {
-            let entries = node.above.len();
-            let keeps = entries >= MIN_KEPT_ENTRIES
-                && self.kept + entries <= max_entries
-                && !is_read
+        let can_store = |&clique: &usize| {
+            let node = &self.nodes[clique];
+            node.above.len() >= MIN_STORED_ENTRIES
+                && !node.tables.is_empty()
+                && !is_read[clique]
                 && (node.parent != Some(0) || has_other_table)
-                && node.parts_meet_above_once();
-            node.kept = self.kept..self.kept + if keeps { entries } else { 0 };
-            self.kept = node.kept.end;
+                && node.parts_meet_above_once()
+                // Otherwise, the message is always zero where the parent has no entry.
+                && !node.in_parent_map.is_compressed()
+        };
+        let mut chosen: Vec<usize> = (0..self.nodes.len()).filter(can_store).collect();
+        chosen.sort_by_key(|&clique| Reverse(self.nodes[clique].above.len()));
+        let mut left = max_entries;
+        for clique in chosen {
+            let node = &mut self.nodes[clique];
+            if let Some(after) = left.checked_sub(node.above.len()) {
+                (node.stored, left) = (0..node.above.len(), after);
+            }
         }
+        for node in &mut self.nodes {
+            node.stored = self.stored..self.stored + node.stored.len();
+            self.stored = node.stored.end;
+        }
+    }
+
+    /// Bytes of all messages from parents that are stored.
+    pub fn stored_bytes(&self) -> usize {
+        self.stored * size_of::<f64>()
     }
 
     /// Total entries of the tables of all cliques.
