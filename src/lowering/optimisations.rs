@@ -54,7 +54,7 @@ pub enum Optimisation {
     PooledMemory,
     /// Messages of the previous propagation are kept where the findings allow it.
     KeptMessages,
-    /// Large messages from parents are kept while only findings below them change.
+    /// Large messages from parents are stored, and used again while only findings below change.
     MessagesFromParents,
     /// Beliefs over variables that are d-separated from the changed findings are kept.
     DConnection,

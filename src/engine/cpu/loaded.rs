@@ -36,9 +36,9 @@ const FORECAST_SAMPLES: usize = 4;
 /// figure from the paper's eight networks; if it is wrong, a batch may take longer than necessary.
 const MAKE_RUNNER_PER_ENTRY: f64 = 50.0;
 
-/// Stored messages from parents take at most one part in this many of the memory that is left for
-/// them, for reduced trees and for the messages of further threads. If it is wrong, only speed and
-/// memory change.
+/// Stored messages from parents, reduced trees and the messages of further threads share some
+/// memory. It is divided by this to get the maximum for stored messages. If it is wrong, only speed
+/// and memory change.
 const STORED_DIVISOR: u64 = 4;
 
 /// The propagator: a compiled network with its tables in one precision.

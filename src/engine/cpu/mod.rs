@@ -46,8 +46,8 @@
 //!   ([`message`](pass::message)).
 //! * *active port*: the port to a child, or the private port, if the message from the child or the
 //!   weights may differ from one.
-//! * *stored message*: a message from a parent that is not computed again while only findings below
-//!   it change ([`change`](reuse::change)).
+//! * *stored message*: a large message from a parent that is stored, and used again while only
+//!   findings below it change ([`change`](reuse::change)).
 //! * *stale*: said of a message or belief that must be computed again for the new evidence.
 //! * *factored table*: a clique's table that is kept as a product of smaller tables. Each smaller
 //!   table is the product of the factors in one *factor group* ([`factored`](tables::factored)).

@@ -130,7 +130,7 @@ impl StatePart<'_> {
         let left_out = LeftOut::find(node, self.first, self.cliques);
         let Some(smallest) = left_out.smallest_table(node) else { return Ok(()) };
         if is_stored {
-            return self.compute_beliefs_alone(context, &left_out, smallest);
+            return self.compute_beliefs_without_parent(context, &left_out, smallest);
         }
         // `unmasked` is at most the largest entry of the message to the parent, divided by the
         // smallest product of likelihoods.
@@ -195,7 +195,7 @@ impl StatePart<'_> {
         self.cliques[0].loss = Loss::default();
         let left_out = LeftOut::find(node, self.first, self.cliques);
         match left_out.smallest_table(node) {
-            Some(smallest) => self.compute_beliefs_alone(context, &left_out, smallest),
+            Some(smallest) => self.compute_beliefs_without_parent(context, &left_out, smallest),
             None => Ok(()),
         }
     }
@@ -206,7 +206,7 @@ impl StatePart<'_> {
     ///
     /// # Errors
     /// If the evidence is impossible or numbers are out of range.
-    fn compute_beliefs_alone<T: Entry>(
+    fn compute_beliefs_without_parent<T: Entry>(
         &mut self,
         context: &PassContext<'_, T>,
         left_out: &LeftOut,
@@ -240,7 +240,7 @@ impl StatePart<'_> {
 #[derive(Default)]
 struct LeftOut {
     /// By port below: whether it is left out. Empty if no port is.
-    ports: Vec<bool>,
+    is_left_out: Vec<bool>,
     /// The words of the other ports, if any port is left out.
     others: SumWords,
 }
@@ -253,28 +253,28 @@ impl LeftOut {
         if !node.children.iter().any(is_stored) {
             return Self::default();
         }
-        let mut ports: Vec<bool> = node.children.iter().map(is_stored).collect();
-        ports.resize(node.tables.len(), false);
+        let mut is_left_out: Vec<bool> = node.children.iter().map(is_stored).collect();
+        is_left_out.resize(node.tables.len(), false);
         let mut others = SumWords::default();
         for (port, &is_vector) in node.is_vector.iter().enumerate() {
-            if !ports[port] {
+            if !is_left_out[port] {
                 others.push(SumWord { word: node.word(port), shift: 0 }, is_vector);
             }
         }
-        Self { ports, others }
+        Self { is_left_out, others }
     }
 
     /// The ports below the clique with this `state`.
     fn ports<'a>(&'a self, state: &'a CliqueState) -> DownwardPorts<'a> {
-        let onto = if self.ports.is_empty() { &state.ports } else { &self.others };
-        DownwardPorts { onto, is_left_out: &self.ports, active: &state.active }
+        let onto = if self.is_left_out.is_empty() { &state.ports } else { &self.others };
+        DownwardPorts { onto, is_left_out: &self.is_left_out, active: &state.active }
     }
 
     /// The range of the smallest table of beliefs that is computed, as in
     /// [`tables`](Node::tables); `None` if no table is.
     fn smallest_table(&self, node: &Node) -> Option<Range<usize>> {
-        let is_left_out = |port: usize| self.ports.get(port).is_some_and(|out| *out);
-        let tables = node.tables.iter().enumerate().filter(|(port, _)| !is_left_out(*port));
+        let is_computed = |port: usize| self.is_left_out.get(port) != Some(&true);
+        let tables = node.tables.iter().enumerate().filter(|(port, _)| is_computed(*port));
         tables.map(|(_, table)| table).min_by_key(|table| table.len()).cloned()
     }
 }

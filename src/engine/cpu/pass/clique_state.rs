@@ -19,9 +19,9 @@ pub struct CliqueState {
     /// Whether the message to the parent must be computed from the table. Otherwise the message is
     /// the mask, or one everywhere if there is no mask.
     pub is_needed: bool,
-    /// Whether the message to the parent may differ from the stored one.
+    /// Whether the message to the parent may differ from the previous one.
     pub is_up_stale: bool,
-    /// Whether the beliefs may differ from the stored ones by more than a factor common to all
+    /// Whether the beliefs may differ from the previous ones by more than a factor common to all
     /// entries.
     pub is_down_stale: bool,
     /// Whether the message from the parent is in [`State::stored`] and need not be computed. The

@@ -49,7 +49,7 @@ pub struct DownwardPorts<'a> {
 impl DownwardPorts<'_> {
     /// Whether the rows are summed onto the table at port number `port`.
     pub fn has(self, port: usize) -> bool {
-        !self.is_left_out.get(port).is_some_and(|is_left_out| *is_left_out)
+        self.is_left_out.get(port) != Some(&true)
     }
 }
 
@@ -180,12 +180,12 @@ impl<T: Entry> DownwardPass<'_, T> {
         });
         let mut start = 0;
         for (table, is_wanted) in copied_tables {
-            let end = start + table.len();
+            let all = start..start + table.len();
+            start = all.end;
             if !is_wanted {
-                start = end;
                 continue;
             }
-            let copies = || scratch.chunks_exact(copied).map(|copies| &copies[start..end]);
+            let copies = || scratch.chunks_exact(copied).map(|copies| &copies[all.clone()]);
             let part = shared_part(table.len());
             let add_up = |(number, entries): (usize, &mut [f64])| {
                 let range = number * part..number * part + entries.len();
@@ -193,7 +193,6 @@ impl<T: Entry> DownwardPass<'_, T> {
                 copies().for_each(|copy| add(entries, &copy[range.clone()]));
             };
             self.helpers.map(table.chunks_mut(part).enumerate(), add_up);
-            start = end;
         }
         found.into_iter().fold(vector::Range::default(), vector::Range::union)
     }
@@ -288,8 +287,8 @@ impl<T: Entry> DownwardPass<'_, T> {
             }
             Some((FromParent::Computed(received), port)) => (received, port),
         };
-        // Of a large message, only this part is in memory, so that it stays in the cache. The rows
-        // must then point into the part.
+        // Of a large message, the buffer holds only this part, so that it stays in the cache.
+        // `stored` has only this part too. The rows must then point into the part.
         let is_stored = stored.is_some();
         let is_part = is_stored || node.above.len() > MAX_WHOLE_MESSAGE;
         let start = if is_part { met.start } else { 0 };

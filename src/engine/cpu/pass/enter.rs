@@ -24,7 +24,7 @@ impl State {
     /// Enters the findings of `evidence` into the tables for which
     /// [`find_change`](Self::find_change) found a difference. Call that function first.
     pub fn enter(&mut self, tree: &Tree, evidence: &Evidence) {
-        if self.stored.is_empty() && !self.change.is_from_scratch() {
+        if self.stored.len() < tree.stored && !self.change.is_from_scratch() {
             // Without this memory, all messages from parents are computed.
             self.stored = allocate::attempt(|| allocate::zeros(tree.stored)).unwrap_or_default();
         }

@@ -281,9 +281,9 @@ fn remove_impossible_entries(mask: Option<&[f64]>, unmasked: &mut [f64], max_ent
     *max_entry = largest(unmasked, mask);
 }
 
-/// The message from the parent, `down`, if it is computed. This is done part by part where it is
-/// needed, so that it stays in the cache, and takes memory for one part at a time unless it is
-/// stored.
+/// What the message from the parent, `down`, is computed from. This is done part by part where the
+/// message is needed, so that it stays in the cache. Unless the message is stored, it takes memory
+/// for one part at a time.
 #[derive(Clone, Copy)]
 pub struct ParentMessage<'a> {
     /// The parent's belief over the separator, in the order of the parent.

@@ -16,11 +16,10 @@
 //! belief(s_j) = sum over x in C that agree with s_j of psi(x) * down(x) * product over i of m_i(x)
 //! ```
 //!
-//! A large down(s) may be [stored](crate::engine::cpu::reuse::change) and used again.
-//!
 //! So every table is read twice at most, except if numbers must be rescaled, and never written. The
 //! posterior of a variable is read from the smallest table of beliefs that holds it. [`message`]
-//! has the formulas with all details.
+//! has the formulas with all details. A large down(s) may be
+//! [stored](crate::engine::cpu::reuse::change) and used again.
 //!
 //! Read `state` and `clique_state` (the data of a propagation), `enter` (findings), `message` (one
 //! clique) and `exchange` (the two ends of a separator), `downward` (the pass at a clique on the

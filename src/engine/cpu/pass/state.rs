@@ -31,7 +31,7 @@ pub struct State {
     /// any.
     pub mask: Vec<f64>,
     /// Messages from parents, multiplied by powers of two. [`Node::stored`] has the ranges. Empty
-    /// until findings change for the first time.
+    /// until findings change for the first time, or if there is no memory for it.
     ///
     /// [`Node::stored`]: crate::engine::cpu::tree::nodes::Node::stored
     pub stored: Vec<f64>,

@@ -58,7 +58,7 @@ pub struct StatePart<'a> {
     pub beliefs: &'a mut [f64],
     pub unmasked: &'a mut [f64],
     pub mask: &'a [f64],
-    /// Empty if there is no memory for it.
+    /// Empty if it is not allocated.
     pub stored: &'a mut [f64],
     pub scratch: &'a mut [f64],
     pub cliques: &'a mut [CliqueState],

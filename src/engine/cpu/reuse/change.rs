@@ -12,7 +12,7 @@
 //! finding in the subtree changes. So large messages from parents are stored. While only findings
 //! below change, such a message is used again, and the parent does not compute its belief over the
 //! separator. Where the message to the parent is zero, the quotient says nothing about the message
-//! from the parent, so such a message is not kept.
+//! from the parent, so such a message is not stored.
 
 use crate::engine::cpu::reuse::d_connection::{DConnection, reset};
 use crate::engine::cpu::tree::nodes::{Node, Tree};
@@ -22,7 +22,7 @@ use crate::network::{Evidence, Finding, Network, VariableId};
 /// keeps its memory.
 #[derive(Debug, Default)]
 pub struct Change {
-    /// By variable: whether its posterior may differ from the stored one.
+    /// By variable: whether its posterior may differ from the previous one.
     pub posterior: Vec<bool>,
     /// By clique: whether findings that are entered at the separator above differ.
     pub mask: Vec<bool>,
@@ -32,10 +32,10 @@ pub struct Change {
     /// finding below the separator affects the message, or because the message is not one
     /// everywhere even without evidence.
     pub needed: Vec<bool>,
-    /// By clique: whether its message to the parent may differ from the stored one.
+    /// By clique: whether its message to the parent may differ from the previous one.
     pub up: Vec<bool>,
-    /// By clique: whether its beliefs may differ from the stored ones by more than a factor common
-    /// to all entries.
+    /// By clique: whether its beliefs may differ from the previous ones by more than a factor
+    /// common to all entries.
     pub down: Vec<bool>,
     /// By clique: whether the path from the clique to the root has been followed.
     on_path: Vec<bool>,
@@ -75,7 +75,7 @@ impl MissingMessages {
 }
 
 impl Change {
-    /// Finds what a propagation of `after` must compute again if the stored messages are for
+    /// Finds what a propagation of `after` must compute again if the previous messages are for
     /// `before`; everything if `before` is `None`.
     pub fn find(
         &mut self,

@@ -39,8 +39,8 @@ pub struct Tree {
 
 /// Minimum number of entries of a message from a parent that is stored for the next propagation.
 /// Computing a smaller one again takes little time. With a minimum of 512, changes of Munin3 and
-/// Diabetes took 1.2 times as long, though compressed separators are now left out. If it is wrong,
-/// only speed and memory change.
+/// Diabetes took 1.2 times as long; compressed separators had stored messages too at that time. If
+/// it is wrong, only speed and memory change.
 const MIN_STORED_ENTRIES: usize = 1 << 16;
 
 /// In [`Permutation::inverse`], marks an entry that the separator's table at the parent holds and
@@ -302,13 +302,14 @@ impl Tree {
         }
     }
 
-    /// Chooses the messages from parents that are stored for the next propagation: the largest
-    /// ones, of together at most `max_entries` entries. Call this once the tables are final.
+    /// Chooses the messages from parents that are stored for the next propagation, the largest
+    /// first. Together they have at most `max_entries` entries. Call this once the tables are
+    /// final.
     ///
     /// While a stored message is used, the parent does not compute its belief over the separator.
     /// So no posterior may be read from this belief, and a root must have another table, which
-    /// gives P(e). One is enough: the children of a clique whose beliefs change cannot all use
-    /// stored messages, because the changed findings are below at most one of them.
+    /// gives P(e). One is enough: the changed findings are below at most one child, so if the
+    /// beliefs of the root change, at most one child uses a stored message.
     pub fn store_messages(&mut self, max_entries: usize) {
         if !self.optimisations.has(Optimisation::MessagesFromParents) {
             return;
@@ -327,7 +328,7 @@ impl Tree {
                 && !is_read[clique]
                 && (node.parent != Some(0) || has_other_table)
                 && node.parts_meet_above_once()
-                // Otherwise, the message is always zero where the parent has no entry.
+                // A message is zero at entries that the parent's table does not hold.
                 && !node.in_parent_map.is_compressed()
         };
         let mut chosen: Vec<usize> = (0..self.nodes.len()).filter(can_store).collect();
