@@ -36,9 +36,9 @@ const FORECAST_SAMPLES: usize = 4;
 /// figure from the paper's eight networks; if it is wrong, a batch may take longer than necessary.
 const MAKE_RUNNER_PER_ENTRY: f64 = 50.0;
 
-/// Stored messages from parents, reduced trees and the messages of further threads share some
-/// memory. It is divided by this to get the maximum for stored messages. If it is wrong, only speed
-/// and memory change.
+/// Stored messages from parents take at most a share of the memory that is not for reduced trees
+/// and for the messages of further threads: one divided by this. The batch runner gets the rest. If
+/// it is wrong, only speed and memory change.
 const STORED_DIVISOR: u64 = 4;
 
 /// The propagator: a compiled network with its tables in one precision.
@@ -110,10 +110,10 @@ impl<T: Real> Loaded<T> {
         // The structure is subtracted twice, because reduced trees have one too.
         let unused = limit.saturating_sub(bytes.saturating_add(of_structure));
         let of_full_tree = Footprint::new(&structure, T::PRECISION.bytes() as usize, None).bytes();
-        let spare_and_stored = (of_full_tree as u64).min(unused);
-        let max_stored = (spare_and_stored / STORED_DIVISOR) as usize;
+        let spare_bytes = (of_full_tree as u64).min(unused);
+        let max_stored = ((unused - spare_bytes) / STORED_DIVISOR) as usize;
         full_tree.tree.store_messages(max_stored / size_of::<f64>());
-        let spare_bytes = spare_and_stored - full_tree.tree.stored_bytes() as u64;
+        let batch_bytes = unused - spare_bytes - full_tree.tree.stored_bytes() as u64;
         let shared =
             Shared { compiled, structure, full_tree, messages, spare_bytes, optimisations };
         let thread_state = shared.thread_state();
@@ -122,7 +122,7 @@ impl<T: Real> Loaded<T> {
         let batch = Batch {
             runner: None,
             case_cost: None,
-            max_bytes: unused - spare_and_stored,
+            max_bytes: batch_bytes,
             peak_bytes: 0,
             waited: 0.0,
         };
