@@ -1,5 +1,8 @@
 //! From products of tables to loops: what an engine needs to know before it touches a number.
 //!
+//! `shape` has the cliques of a junction tree, how they are joined, and the factors of each. The
+//! lowerings of all engines start there, except those that keep the paper's plan.
+//!
 //! Every message of a propagation can be computed by a *contraction*: a product of tables that is
 //! summed onto one or more *outputs*, each a subset of the variables of the product. A contraction
 //! of engine `cpu` without tables of cliques is lowered in four steps, and none of them needs a
@@ -41,6 +44,7 @@ mod program;
 #[cfg(feature = "cuda")]
 mod rows;
 mod schedule;
+mod shape;
 mod step;
 mod tree;
 
@@ -52,5 +56,6 @@ pub use program::{PlannedStep, Program};
 #[cfg(feature = "cuda")]
 pub use rows::{RowLimits, RowNest, widened};
 pub use schedule::{CliqueGroup, ContractionSchedule};
+pub use shape::{Origin, Shape};
 pub use step::{Group, Step};
 pub use tree::{LoweredClique, LoweredTree, Operand};

@@ -7,8 +7,7 @@
 //! sums the product onto the separators to all children and onto each private variable (a variable
 //! that is in no separator).
 
-use super::{AxisSet, Contraction, Optimisation, Optimisations};
-use crate::graph::CliqueId;
+use super::{AxisSet, Contraction, Optimisation, Optimisations, Shape};
 use crate::network::{Evidence, FactorId, Finding, Network, VariableId};
 use crate::propagation::{CompiledNetwork, MessageId, Phase};
 
@@ -92,55 +91,38 @@ impl LoweredTree {
         }
         let is_axis =
             |v: &VariableId| network[*v].cardinality() > 1 && evidence.observed(*v).is_none();
-        let lowered = |id: CliqueId| {
+        let shape = Shape::of(compiled);
+        let separators = shape.separators();
+        let children = shape.children();
+        let mut cliques: Vec<LoweredClique> = Vec::with_capacity(separators.len());
+        for (number, children) in children.into_iter().enumerate() {
             let mut variables: Vec<VariableId> =
-                tree[id].variables.iter().copied().filter(is_axis).collect();
+                shape.cliques[number].iter().copied().filter(is_axis).collect();
             variables.sort_by_key(|v| rank[v.index()]);
             assert!(variables.len() <= AxisSet::MAX_AXES, "the forecast refuses such a clique");
-            LoweredClique {
+            let mut clique = LoweredClique {
                 states: variables.iter().map(|&v| network[v].cardinality()).collect(),
                 variables,
-                parent: None,
-                children: Vec::new(),
+                parent: shape.parents[number],
+                children,
                 separator: AxisSet::default(),
                 separator_in_parent: AxisSet::default(),
                 operands: Vec::new(),
                 message_is_one: false,
                 readouts: Vec::new(),
-                messages: None,
+                messages: shape.origins[number].and_then(|origin| origin.messages),
+            };
+            if let Some(parent) = clique.parent {
+                clique.separator = clique.axes_of(&separators[number]);
+                clique.separator_in_parent = cliques[parent].axes_of(&separators[number]);
             }
-        };
-        let mut cliques = vec![lowered(tree.root())];
-        let mut numbers = vec![0; tree.cliques().len()];
-        for message in compiled.plan().distribute() {
-            let separator = &tree[message.separator];
-            let (number, parent) = (cliques.len(), numbers[message.from.index()]);
-            numbers[message.to.index()] = number;
-            let mut clique = lowered(message.to);
-            clique.parent = Some(parent);
-            clique.separator = clique.axes_of(&separator.variables);
-            clique.separator_in_parent = cliques[parent].axes_of(&separator.variables);
-            cliques[parent].children.push(number);
+            for &factor in &shape.factors[number] {
+                let axes = clique.axes_of(network.factor(factor).scope());
+                clique.operands.push((Operand::Factor(factor), axes));
+            }
             cliques.push(clique);
         }
-        for id in compiled.plan().ids() {
-            let message = &compiled.plan()[id];
-            let child = match message.phase {
-                Phase::Collect => message.from,
-                Phase::Distribute => message.to,
-            };
-            let messages = &mut cliques[numbers[child.index()]].messages;
-            // The plan collects before it distributes, so the second message is set later.
-            *messages = match message.phase {
-                Phase::Collect => Some((id, id)),
-                Phase::Distribute => messages.map(|(collect, _)| (collect, id)),
-            };
-        }
-        for factor in network.factor_ids() {
-            let clique = &mut cliques[numbers[compiled.factor_home(factor).index()]];
-            let axes = clique.axes_of(network.factor(factor).scope());
-            clique.operands.push((Operand::Factor(factor), axes));
-        }
+        let numbers = shape.clique_numbers();
         let homes = tree.smallest_cliques(network.variables().len());
         for (variable, finding) in evidence.iter() {
             if let Finding::Likelihood(_) = finding {

@@ -8,6 +8,7 @@
 //! multiplies the messages of these neighbours, so the potentials of the clique are read fewer
 //! times.
 
+use crate::lowering::Shape;
 use crate::network::{Network, VariableId};
 use crate::potential::{Scope, SplitMapping};
 use crate::propagation::{CompiledNetwork, Home};
@@ -79,18 +80,20 @@ impl<'a> JoinTree<'a> {
     /// might underflow, if the tree and its plan might take more than `bytes`, or if there are too
     /// many entries for 32-bit numbers.
     pub fn new(compiled: &'a CompiledNetwork, bytes: u64) -> Option<Self> {
-        let (network, tree) = (compiled.network(), compiled.tree());
+        let network = compiled.network();
         let entries = compiled.statistics().total_clique_entries;
         if entries > (bytes / BYTES_PER_ENTRY).min(u64::from(u32::MAX) / 8) {
             return None;
         }
-        let (cliques, exponent, max_bytes) = possible_configurations(compiled)?;
+        let shape = Shape::of(compiled);
+        let (cliques, exponent, max_bytes) = possible_configurations(compiled, &shape)?;
         let mut builder = Builder { network, tree: Self::empty(network, exponent, max_bytes) };
-        for (clique, configurations) in tree.cliques().iter().zip(cliques) {
-            let scope = Scope::of(network, clique.variables.iter().copied());
+        for (variables, configurations) in shape.cliques.iter().zip(cliques) {
+            let scope = Scope::of(network, variables.iter().copied());
             builder.tree.vertices.push(Vertex { scope, configurations, links: Vec::new() });
         }
-        builder.add_variables_and_separators(compiled);
+        builder.add_variables_and_separators(compiled, &shape);
+        drop(shape);
         for vertex in 0..builder.tree.vertices.len() {
             builder.join_equal_neighbours(vertex);
             builder.join_neighbours(vertex);
@@ -142,28 +145,31 @@ struct Builder<'a> {
 impl Builder<'_> {
     /// Attaches every variable to the clique or separator where its posterior is read, and joins
     /// neighbouring cliques: by an edge, or, if variables are attached to their separator, by a
-    /// vertex with an edge on either side. The vertices must be exactly the cliques.
-    fn add_variables_and_separators(&mut self, compiled: &CompiledNetwork) {
-        let (network, separators) = (compiled.network(), compiled.tree().separators());
-        let mut at_separator = vec![Vec::new(); separators.len()];
+    /// vertex with an edge on either side. The vertices must be exactly the cliques of `shape`.
+    fn add_variables_and_separators(&mut self, compiled: &CompiledNetwork, shape: &Shape) {
+        let (network, tree) = (compiled.network(), compiled.tree());
+        let numbers = shape.clique_numbers();
+        let mut at_separator = vec![Vec::new(); tree.separators().len()];
         for variable in network.ids() {
             match compiled.variable_home(variable) {
-                Home::Clique(clique) => self.attach(variable, clique.index()),
+                Home::Clique(clique) => self.attach(variable, numbers[clique.index()]),
                 Home::Separator(separator) => at_separator[separator.index()].push(variable),
             }
         }
-        for (separator, variables) in separators.iter().zip(at_separator) {
-            let scope = Scope::of(network, separator.variables.iter().copied());
-            let (parent, child) = (separator.parent.index(), separator.child.index());
-            if variables.is_empty() {
-                let edge = self.add_edge(parent, scope);
-                self.link(child, edge, 1);
+        for (clique, origin) in shape.origins.iter().enumerate() {
+            let origin = origin.expect("every clique is in the compiled tree");
+            let Some((parent, separator)) = shape.parents[clique].zip(origin.separator) else {
                 continue;
+            };
+            let scope = Scope::of(network, shape.separator(clique));
+            let variables = std::mem::take(&mut at_separator[separator.index()]);
+            let mut above = parent;
+            if !variables.is_empty() {
+                above = self.add_vertex(parent, scope.clone());
             }
-            let between = self.add_vertex(parent, scope.clone());
-            let edge = self.add_edge(between, scope);
-            self.link(child, edge, 1);
-            variables.into_iter().for_each(|variable| self.attach(variable, between));
+            let edge = self.add_edge(above, scope);
+            self.link(clique, edge, 1);
+            variables.into_iter().for_each(|variable| self.attach(variable, above));
         }
     }
 

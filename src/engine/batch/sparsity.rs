@@ -2,7 +2,8 @@
 
 use crate::engine::cpu::{PossibleEntries, Supports};
 use crate::engine::factors::{FactorProduct, smallest_exponents};
-use crate::graph::{Clique, CliqueId};
+use crate::lowering::Shape;
+use crate::network::FactorId;
 use crate::potential::{Real, Scope, rescale};
 use crate::propagation::CompiledNetwork;
 
@@ -30,32 +31,37 @@ impl Configurations {
 /// 2^-1022; the difference is a margin.
 const MIN_POTENTIAL: i32 = -900;
 
-/// By clique: the configurations that are possible without evidence, as
-/// [`supports`](crate::engine::cpu::Supports) defines them. The potentials are scaled so that the
-/// largest of each clique is in [1, 2). Also returns the exponent of the power of two by which
-/// their product over all cliques must be multiplied, and the peak of the memory in use meanwhile,
-/// in bytes. `None` if the network is impossible, or if a potential might underflow.
+/// By clique of `shape`, the tree of `compiled`: the configurations that are possible without
+/// evidence, as [`supports`](crate::engine::cpu::Supports) defines them. The potentials are scaled
+/// so that the largest of each clique is in [1, 2). Also returns the exponent of the power of two
+/// by which their product over all cliques must be multiplied, and the peak of the memory in use
+/// meanwhile, in bytes. `None` if the network is impossible, or if a potential might underflow.
 pub fn possible_configurations(
     compiled: &CompiledNetwork,
+    shape: &Shape,
 ) -> Option<(Vec<Configurations>, i64, usize)> {
-    let (network, tree) = (compiled.network(), compiled.tree());
-    let mut smallest = vec![0; tree.cliques().len()];
-    for (factor, exponent) in network.factor_ids().zip(smallest_exponents(network)) {
-        smallest[compiled.factor_home(factor).index()] += exponent;
-    }
-    if smallest.iter().any(|exponent| *exponent < MIN_POTENTIAL) {
+    let network = compiled.network();
+    let smallest = smallest_exponents(network);
+    let smallest_of = |factors: &Vec<FactorId>| -> i32 {
+        factors.iter().map(|factor| smallest[factor.index()]).sum()
+    };
+    if shape.factors.iter().map(smallest_of).any(|exponent| exponent < MIN_POTENTIAL) {
         return None;
     }
     let supports = Supports::find(compiled, None, false);
-    let scope = |clique: &Clique| Scope::of(network, clique.variables.iter().copied());
-    let scopes: Vec<Scope> = tree.cliques().iter().map(scope).collect();
+    let children = shape.children();
     let mut exponent = 0;
     // Reused, so that no freed memory lies between the configurations of different cliques.
     let (mut codes, mut values) = (Vec::new(), Vec::new());
-    let of_clique = |(id, product): (CliqueId, FactorProduct<'_>)| {
-        let links = tree.parent(id).into_iter().chain(tree.children(id).iter().copied());
-        let supports = links.filter_map(|link| supports.get(link.separator));
-        let possible = PossibleEntries::new(&scopes[id.index()], supports);
+    let of_clique = |clique: usize| {
+        let scope = Scope::of(network, shape.cliques[clique].iter().copied());
+        let factors = shape.factors[clique].iter().copied();
+        let product = FactorProduct::new(network, &scope, factors);
+        let ends = children[clique].iter().copied().chain([clique]);
+        let origin = |end: usize| shape.origins[end].expect("every clique is in the compiled tree");
+        let separators = ends.filter_map(|end| origin(end).separator);
+        let supports = separators.filter_map(|separator| supports.get(separator));
+        let possible = PossibleEntries::new(&scope, supports);
         let mut code = 0;
         codes.clear();
         values.clear();
@@ -71,8 +77,7 @@ pub fn possible_configurations(
         exponent += i64::from(power - scale);
         Some(Configurations { codes: codes.clone(), values: values.clone() })
     };
-    let products = FactorProduct::for_cliques(compiled, &scopes);
-    let cliques = tree.clique_ids().zip(products).map(of_clique).collect::<Option<Vec<_>>>()?;
+    let cliques = (0..shape.cliques.len()).map(of_clique).collect::<Option<Vec<_>>>()?;
     let scratch_bytes = size_of::<u32>() * codes.capacity() + size_of::<f64>() * values.capacity();
     let bytes = cliques.iter().map(Configurations::bytes).sum::<usize>() + supports.bytes();
     Some((cliques, exponent, supports.peak_bytes.max(bytes + scratch_bytes)))
@@ -91,14 +96,15 @@ mod tests {
     fn neighbouring_cliques_agree_on_their_separator() {
         let network = format::sample("pigs").expect("a sample of this name").open().network;
         let compiled = compile(network, &CompileOptions::default(), &CancelToken::new()).unwrap();
-        let (network, tree) = (compiled.network(), compiled.tree());
-        let (cliques, ..) = possible_configurations(&compiled).unwrap();
+        let (network, shape) = (compiled.network(), Shape::of(&compiled));
+        let (cliques, ..) = possible_configurations(&compiled, &shape).unwrap();
         let scope = |variables: &[VariableId]| Scope::of(network, variables.iter().copied());
-        for edge in tree.separators() {
-            let onto = scope(&edge.variables);
-            let found = [edge.parent, edge.child].map(|clique| {
-                let mapping = SplitMapping::new(&scope(&tree[clique].variables), &onto);
-                let codes = cliques[clique.index()].codes.iter();
+        for (child, parent) in shape.parents.iter().enumerate() {
+            let Some(parent) = *parent else { continue };
+            let onto = scope(&shape.separator(child));
+            let found = [parent, child].map(|clique| {
+                let mapping = SplitMapping::new(&scope(&shape.cliques[clique]), &onto);
+                let codes = cliques[clique].codes.iter();
                 let mut found: Vec<u32> = codes.map(|&code| mapping.get(code)).collect();
                 found.sort_unstable();
                 found.dedup();

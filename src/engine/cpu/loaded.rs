@@ -17,7 +17,6 @@ use crate::engine::cpu::parallel_cases;
 use crate::engine::cpu::pass::report::Messages;
 use crate::engine::cpu::propagate::{Shared, ThreadState};
 use crate::engine::cpu::tables::sparsity::TreePlan;
-use crate::engine::cpu::tree::structure::Structure;
 use crate::engine::factors::smallest_exponents;
 use crate::engine::simd::Baseline;
 use crate::engine::threads::Threads;
@@ -90,21 +89,19 @@ impl<T: Real> Loaded<T> {
         // Only the search for zeros needs it. Otherwise its memory is freed before a tree is made.
         let searches = optimisations.has(Optimisation::Sparsity) && compiled.network().has_zeros();
         let program = program.filter(|_| searches);
-        let (shape, messages) = super::shape(&compiled);
         let network = compiled.network();
         let observed = vec![None; network.variables().len()];
         let threads = (threads > 1).then(|| Threads::new(threads)).flatten();
-        let structure = Structure::new(network, shape, None, optimisations, threads.as_deref());
+        let structure = super::structure(&compiled, optimisations, threads.as_deref());
         let (smallest, pool) = (smallest_exponents(network), threads.as_deref());
         let observed = &*observed;
         let inputs =
             TableInputs { network, observed, smallest: &smallest, threads: pool, optimisations };
-        let separators = super::separators(&compiled, &messages);
-        let plan = TreePlan::new(&compiled, program.as_ref(), &structure, &separators, inputs);
+        let plan = TreePlan::new(&compiled, program.as_ref(), &structure, inputs);
         drop(program);
         let bytes = plan.bytes(&structure, T::PRECISION.bytes() as usize) as u64;
         let mut full_tree = plan.fill(&structure, inputs);
-        let messages = Messages::new(&full_tree.tree, &messages);
+        let messages = Messages::new(&full_tree.tree, &structure.shape);
         let of_structure = compiled.structure_bytes(TABLES_BYTES_PER_CLIQUE);
         let bytes = bytes.saturating_add(of_structure);
         // The structure is subtracted twice, because reduced trees have one too.

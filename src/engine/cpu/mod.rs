@@ -86,15 +86,14 @@ mod vector;
 
 use std::sync::Arc;
 
+use rayon::ThreadPool;
+
 use super::wide::Wide;
 use super::{CPU, Engine, EngineInfo, LoadError, LoadOptions, Propagator, RunError, recomputing};
 use crate::allocate;
-use crate::graph::SeparatorId;
-use crate::lowering::{Optimisation, Optimisations, Program};
+use crate::lowering::{Optimisation, Optimisations, Program, Shape};
 use crate::potential::Precision;
-use crate::propagation::{
-    CompiledNetwork, Forecast, Form, FormForecast, MemoryLimit, MessageId, Phase,
-};
+use crate::propagation::{CompiledNetwork, Forecast, Form, FormForecast, MemoryLimit};
 use context::TableInputs;
 use loaded::Loaded;
 use memory::Footprint;
@@ -103,7 +102,7 @@ use table_free::TableFree;
 pub(super) use table_free::supports::Support;
 pub(super) use table_free::supports::{PossibleEntries, Supports};
 use tables::sparsity::TreePlan;
-use tree::structure::{Shape, Structure};
+use tree::structure::Structure;
 
 /// Engine `cpu`.
 pub(super) struct Cpu;
@@ -346,6 +345,16 @@ impl Forms {
 /// is then an upper bound.
 const MAX_SEARCHED_ENTRIES: u64 = 1 << 27;
 
+/// The structure of the full tree of `compiled`, laid out on `threads`.
+fn structure(
+    compiled: &CompiledNetwork,
+    optimisations: Optimisations,
+    threads: Option<&ThreadPool>,
+) -> Structure {
+    let shape = Shape::of(compiled).with_bounded_siblings();
+    Structure::new(compiled.network(), shape, None, optimisations, threads)
+}
+
 /// An upper bound on the memory of the form with tables, in bytes, which takes less time to compute
 /// than [`tables_bytes`].
 fn max_tables_bytes(
@@ -355,7 +364,7 @@ fn max_tables_bytes(
     optimisations: Optimisations,
 ) -> u64 {
     let network = compiled.network();
-    let structure = Structure::new(network, shape(compiled).0, None, optimisations, None);
+    let structure = structure(compiled, optimisations, None);
     let width = precision.bytes() as usize;
     let footprint = if optimisations.has(Optimisation::Sparsity) && network.has_zeros() {
         Footprint::with_zeros(&structure, network, width)
@@ -380,56 +389,11 @@ fn tables_bytes(
         return max_tables_bytes(compiled, program, precision, optimisations);
     }
     let network = compiled.network();
-    let (shape, messages) = shape(compiled);
-    let structure = Structure::new(network, shape, None, optimisations, None);
+    let structure = structure(compiled, optimisations, None);
     let observed = vec![None; network.variables().len()];
     let inputs = TableInputs::of_structure(network, &observed, optimisations);
-    let separators = separators(compiled, &messages);
-    let plan = TreePlan::new(compiled, program, &structure, &separators, inputs);
+    let plan = TreePlan::new(compiled, program, &structure, inputs);
     plan.bytes(&structure, precision.bytes() as usize) as u64
-}
-
-/// The shape of a compiled network's tree. Also returns, by clique of the shape, the plan's
-/// messages to and from the clique's parent in the compiled tree; `None` for the root. A clique
-/// that was moved below a sibling has another parent in the shape.
-fn shape(compiled: &CompiledNetwork) -> (Shape, Vec<Option<(MessageId, MessageId)>>) {
-    let (tree, plan) = (compiled.tree(), compiled.plan());
-    // By clique of the compiled tree: its number in the shape.
-    let mut number = vec![0; tree.cliques().len()];
-    let mut shape = Shape::default();
-    shape.cliques.push(tree[tree.root()].variables.clone());
-    shape.parents.push(None);
-    let mut messages = vec![None];
-    let mut collect = vec![None; tree.separators().len()];
-    for id in plan.ids().filter(|&id| plan[id].phase == Phase::Collect) {
-        collect[plan[id].separator.index()] = Some(id);
-    }
-    // The plan distributes in preorder, so a parent is numbered before its children.
-    for id in plan.ids().filter(|&id| plan[id].phase == Phase::Distribute) {
-        let message = &plan[id];
-        number[message.to.index()] = shape.cliques.len();
-        shape.cliques.push(tree[message.to].variables.clone());
-        shape.parents.push(Some(number[message.from.index()]));
-        messages.push(collect[message.separator.index()].map(|collect| (collect, id)));
-    }
-    shape.factors = vec![Vec::new(); shape.cliques.len()];
-    for factor in compiled.network().factor_ids() {
-        let clique = compiled.factor_home(factor);
-        shape.factors[number[clique.index()]].push(factor);
-    }
-    let (shape, order) = shape.with_bounded_fan_out();
-    let messages = order.into_iter().map(|before| messages[before]).collect();
-    (shape, messages)
-}
-
-/// By clique of the shape: the separator to its parent in the compiled tree; `None` for the root.
-/// `messages`: as [`shape`] returns them.
-fn separators(
-    compiled: &CompiledNetwork,
-    messages: &[Option<(MessageId, MessageId)>],
-) -> Vec<Option<SeparatorId>> {
-    let separator = |(collect, _)| compiled.plan()[collect].separator;
-    messages.iter().map(|messages| messages.map(separator)).collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::cancel::Cancelled;
 use crate::engine::cpu::helpers::{Helpers, worker};
 use crate::engine::cpu::pass::clique_state::CliqueState;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
+use crate::lowering::{Origin, Shape};
 use crate::propagation::{Activity, MessageId, Phase, TimingHint, Watch, WorkerClock};
 
 /// Messages are timed together until their forecast times add up to this, in nanoseconds, so that
@@ -38,14 +39,15 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// The messages through `tree`. `ids` has, by clique, the messages to and from its parent.
-    pub fn new(tree: &Tree, ids: &[Option<(MessageId, MessageId)>]) -> Self {
-        let with_forecast = |(id, node): (&Option<(MessageId, MessageId)>, &Node)| {
+    /// The messages through `tree`. `shape`: its shape.
+    pub fn new(tree: &Tree, shape: &Shape) -> Self {
+        let with_forecast = |(origin, node): (&Option<Origin>, &Node)| {
             let forecast = CLIQUE_NS + node.work as u64 * TEN_ENTRIES_NS / 10;
             let forecast = u32::try_from(forecast).unwrap_or(u32::MAX);
-            id.map(|(collect, distribute)| (collect, distribute, forecast))
+            let messages = origin.and_then(|origin| origin.messages);
+            messages.map(|(collect, distribute)| (collect, distribute, forecast))
         };
-        let by_clique: Vec<_> = ids.iter().zip(&tree.nodes).map(with_forecast).collect();
+        let by_clique: Vec<_> = shape.origins.iter().zip(&tree.nodes).map(with_forecast).collect();
         let forecasts = || by_clique.iter().flatten().map(|&(.., forecast)| u64::from(forecast));
         let total: u64 = forecasts().sum();
         let times_each = total > MIN_AVERAGE_TIMED_ALONE * forecasts().count() as u64;

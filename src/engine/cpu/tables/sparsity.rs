@@ -30,7 +30,6 @@ use crate::engine::cpu::tree::division::MIN_SPARSE_ENTRIES_PER_COPIED;
 use crate::engine::cpu::tree::nodes::{Node, Tree};
 use crate::engine::cpu::tree::rows::{ROW_HEAD, write_rows};
 use crate::engine::cpu::tree::structure::Structure;
-use crate::graph::SeparatorId;
 use crate::lowering::{Optimisation, Program};
 use crate::potential::Entry;
 use crate::propagation::CompiledNetwork;
@@ -70,13 +69,11 @@ impl TreePlan {
     /// on the threads of `inputs` if there is much to do.
     ///
     /// `program`: the contractions of `compiled` without evidence, if they were planned;
-    /// `structure`: its structure; `separators`: by clique of the structure, the separator to the
-    /// clique's parent in `compiled`.
+    /// `structure`: its structure.
     pub fn new(
         compiled: &CompiledNetwork,
         program: Option<&Program>,
         structure: &Structure,
-        separators: &[Option<SeparatorId>],
         inputs: TableInputs<'_>,
     ) -> Self {
         let optimisations = inputs.optimisations;
@@ -92,7 +89,7 @@ impl TreePlan {
         let ones = inputs.network.with_ones();
         let boolean = FilledTree::<u8>::build(structure, TableInputs { network: &ones, ..inputs });
         drop(ones);
-        let port_supports = |clique| PortSupports::new(&supports, structure, separators, clique);
+        let port_supports = |clique| PortSupports::new(&supports, structure, clique);
         let sparse = find_sparsity(&boolean, &port_supports, threads);
         let sparse_bytes: usize = sparse.iter().flatten().map(SparseTable::bytes).sum();
         let mut products = Products::default();

@@ -4,7 +4,7 @@
 //! tables of separators (*sum-product*). This folder determines which entries are multiplied with
 //! one another, and onto which entries the products are summed:
 //!
-//! * A [`Shape`](structure::Shape) lists the cliques, their parents and the factors of each.
+//! * A [`Shape`](crate::lowering::Shape) lists the cliques, their parents and the factors of each.
 //! * A *port* of a clique is a table that it exchanges numbers with: the separator to its parent,
 //!   the separator to each child, and the table of its *private* variables, which are in no other
 //!   clique.
@@ -33,12 +33,11 @@
 //! [`reduce`] finds a *reduced tree*: a tree of only the unobserved variables.
 //!
 //! Read `structure`, `layout`, `rows`, `division`, `nodes` and `places`; then `assemble`, which
-//! builds the nodes and places; then `entry_map`, `fan_out` and `reduce`.
+//! builds the nodes and places; then `entry_map` and `reduce`.
 
 pub mod assemble;
 pub mod division;
 pub mod entry_map;
-mod fan_out;
 pub mod layout;
 pub mod nodes;
 pub mod places;

@@ -10,10 +10,10 @@ use rayon::ThreadPool;
 
 use crate::cancel::CancelToken;
 use crate::engine::cpu::memory::{Footprint, max_pooled};
-use crate::engine::cpu::tree::structure::{Shape, Structure};
+use crate::engine::cpu::tree::structure::Structure;
 use crate::engine::wide::Wide;
 use crate::graph::{CliqueTree, Heuristic, MoralGraph, clique_tree};
-use crate::lowering::{Optimisation, Optimisations};
+use crate::lowering::{Optimisation, Optimisations, Shape};
 use crate::network::{FactorId, Network, VariableId};
 
 /// The heuristics to try, in order, except that the heuristic of a previous tree comes first. The
@@ -185,6 +185,7 @@ fn shape(
 ) -> (Shape, Vec<FactorId>) {
     let mut shape = Shape {
         factors: vec![Vec::new(); tree.cliques.len()],
+        origins: vec![None; tree.cliques.len()],
         cliques: tree.cliques,
         parents: tree.parents,
     };
@@ -202,5 +203,5 @@ fn shape(
         // Ascending, so that the same clique has the same table in another tree.
         clique.sort_unstable();
     }
-    (shape.with_bounded_fan_out().0, constants)
+    (shape.with_bounded_siblings(), constants)
 }

@@ -7,8 +7,8 @@ use rayon::ThreadPool;
 
 use crate::engine::cpu::share::in_parts;
 use crate::engine::cpu::tree::layout::{Layout, PortLayout};
-use crate::lowering::{Optimisation, Optimisations};
-use crate::network::{FactorId, Network, VariableId};
+use crate::lowering::{Optimisation, Optimisations, Shape};
+use crate::network::{Network, VariableId};
 use crate::potential::Scope;
 
 /// Time to lay out a clique, as a number of table entries that are made in this time: a rough
@@ -21,29 +21,6 @@ const LAYOUT_COST: usize = 1_500;
 /// Mildew took 1.2 times as long on one thread and Munin4 0.92 times. If it is wrong, only speed
 /// and memory change (and last bits of results).
 const MIN_ALIGNED_ENTRIES: usize = 1 << 16;
-
-/// The cliques of a tree, with their variables, parents and factors.
-///
-/// Clique 0 is the root, and every clique comes before its children. The separator between a clique
-/// and its parent has the number of the clique.
-#[derive(Debug, Default)]
-pub struct Shape {
-    /// By clique: its variables. Observed variables may have been removed.
-    pub cliques: Vec<Vec<VariableId>>,
-    /// By clique: its parent; `None` for the root only.
-    pub parents: Vec<Option<usize>>,
-    /// By clique: the factors that are multiplied into its table.
-    pub factors: Vec<Vec<FactorId>>,
-}
-
-impl Shape {
-    /// The variables that `clique` shares with its parent.
-    pub fn separator(&self, clique: usize) -> Vec<VariableId> {
-        let Some(parent) = self.parents[clique] else { return Vec::new() };
-        let above = &self.cliques[parent];
-        self.cliques[clique].iter().copied().filter(|v| above.contains(v)).collect()
-    }
-}
 
 /// A [`Shape`] and everything that is derived from it.
 #[derive(Debug)]
@@ -78,13 +55,8 @@ impl Structure {
         threads: Option<&ThreadPool>,
     ) -> Self {
         let count = shape.cliques.len();
-        let separators: Vec<Vec<VariableId>> = (0..count).map(|c| shape.separator(c)).collect();
-        let mut children = vec![Vec::new(); count];
-        for (clique, parent) in shape.parents.iter().enumerate() {
-            if let Some(parent) = *parent {
-                children[parent].push(clique);
-            }
-        }
+        let separators = shape.separators();
+        let children = shape.children();
         let mut is_shared = vec![false; network.variables().len()];
         separators.iter().flatten().for_each(|v| is_shared[v.index()] = true);
         let not_shared = |clique: &Vec<VariableId>| {
@@ -364,6 +336,7 @@ mod tests {
             cliques: cliques.map(|c| c.iter().map(|&v| VariableId::new(v)).collect()).into(),
             parents: vec![None, Some(0), Some(1), Some(0)],
             factors: vec![vec![]; 4],
+            origins: vec![None; 4],
         };
         let structure =
             |optimisations| Structure::new(&network, shape(), None, optimisations, None);

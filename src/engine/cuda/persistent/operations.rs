@@ -1,8 +1,8 @@
 //! A propagation as operations of one form, each a sum of products; see `kernels/persistent.cu`.
-//! [`vertices`](super::vertices) prepares the tree on which the messages are passed.
+//! [`Vertices`] is the tree on which the messages are passed.
 
 pub(super) use super::vertices::Potential;
-use super::vertices::{Vertex, vertices};
+use super::vertices::{Vertex, Vertices};
 use crate::graph::Separator;
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
@@ -137,7 +137,7 @@ impl Operations {
     /// The operations of a propagation, divided so that every row satisfies `row_fits`.
     pub fn new(compiled: &CompiledNetwork, row_fits: RowFits) -> Self {
         let (network, tree) = (compiled.network(), compiled.tree());
-        let (vertices, potentials) = vertices(compiled);
+        let Vertices { all: vertices, potentials, of_cliques } = Vertices::new(compiled);
         let mut builder = Builder {
             network,
             row_fits,
@@ -146,13 +146,12 @@ impl Operations {
             down: vec![None; vertices.len()],
             vertices,
         };
-        let root = tree.root().index();
-        builder.add_messages(root);
-        builder.add_results(compiled, root);
+        builder.add_messages();
+        builder.add_results(compiled, &of_cliques);
         let Builder { all, up, down, .. } = builder;
         let (all, numbers) = super::shortcuts::add(all, network, row_fits);
         let messages = |edge: &Separator| {
-            let child = edge.child.index();
+            let child = of_cliques[edge.child.index()];
             let number = |message: Option<usize>| numbers[message.expect("both were added")];
             (number(up[child]), number(down[child]))
         };
@@ -231,9 +230,9 @@ impl Builder<'_> {
 
     /// Adds all messages: up, then down. A vertex that has only findings gets no message from its
     /// parent, because nothing would read it.
-    fn add_messages(&mut self, root: usize) {
+    fn add_messages(&mut self) {
         // Each vertex comes after its parent.
-        let mut order = vec![root];
+        let mut order = vec![0];
         let mut next = 0;
         while let Some(&vertex) = order.get(next) {
             order.extend(&self.vertices[vertex].children);
@@ -256,14 +255,14 @@ impl Builder<'_> {
     }
 
     /// Adds P(e) and all posteriors. Each is computed at a separator if possible, otherwise at a
-    /// clique.
-    fn add_results(&mut self, compiled: &CompiledNetwork, root: usize) {
+    /// clique. `of_cliques`: as [`Vertices::of_cliques`].
+    fn add_results(&mut self, compiled: &CompiledNetwork, of_cliques: &[usize]) {
         let (network, tree) = (compiled.network(), compiled.tree());
         let separator_entries = |vertex: &usize| {
             let separator = &self.vertices[*vertex].separator;
             Scope::of(network, separator.iter().copied()).entries()
         };
-        let children = self.vertices[root].children.iter().copied();
+        let children = self.vertices[0].children.iter().copied();
         let with_both_messages = children.filter(|&child| self.down[child].is_some());
         let smallest = with_both_messages.min_by_key(separator_entries);
         if let Some(child) = smallest {
@@ -271,17 +270,17 @@ impl Builder<'_> {
         }
         for variable in network.ids() {
             if let Home::Separator(edge) = compiled.variable_home(variable) {
-                let child = tree[edge].child.index();
+                let child = of_cliques[tree[edge].child.index()];
                 self.add_at_separator(child, &[variable], Role::Posterior(variable));
             }
         }
         if smallest.is_none() {
-            self.add_at_vertex(root, None, &[], Role::PEvidence);
+            self.add_at_vertex(0, None, &[], Role::PEvidence);
         }
         for variable in network.ids() {
             if let Home::Clique(clique) = compiled.variable_home(variable) {
                 let posterior = Role::Posterior(variable);
-                self.add_at_vertex(clique.index(), None, &[variable], posterior);
+                self.add_at_vertex(of_cliques[clique.index()], None, &[variable], posterior);
             }
         }
     }

@@ -1,8 +1,8 @@
 //! The tree on which messages are passed: the junction tree, with vertices inserted below cliques
 //! that have many findings or children, so that no operation has too many factors.
 
-use crate::graph::CliqueId;
-use crate::network::{FactorId, VariableId};
+use crate::lowering::Shape;
+use crate::network::{FactorId, Network, VariableId};
 use crate::propagation::CompiledNetwork;
 
 /// Maximum number of messages from children that one operation multiplies. If a clique has more
@@ -39,12 +39,22 @@ pub(super) struct Potential {
     pub variables: Vec<VariableId>,
 }
 
+impl Potential {
+    /// The product of `factors`.
+    fn new(network: &Network, factors: Vec<FactorId>) -> Self {
+        let scopes = factors.iter().flat_map(|&factor| network.factor(factor).scope());
+        let mut variables: Vec<VariableId> = scopes.copied().collect();
+        variables.sort_unstable();
+        variables.dedup();
+        Self { factors, variables }
+    }
+}
+
 /// A vertex of the tree on which messages are passed: a clique, or a vertex inserted below one.
 pub(super) struct Vertex {
     /// The potential of the clique, if it has factors: its index among all potentials.
     pub potential: Option<usize>,
     pub variables: Vec<VariableId>,
-    pub parent: Option<usize>,
     pub children: Vec<usize>,
     /// The variables shared with the parent.
     pub separator: Vec<VariableId>,
@@ -54,115 +64,58 @@ pub(super) struct Vertex {
     pub has_only_findings: bool,
 }
 
-/// One vertex per clique, with its variables, neighbours and findings, and without a potential.
-fn clique_vertices(compiled: &CompiledNetwork) -> Vec<Vertex> {
-    let (network, tree) = (compiled.network(), compiled.tree());
-    let vertex = |clique: CliqueId| Vertex {
-        potential: None,
-        variables: tree[clique].variables.clone(),
-        parent: tree.parent(clique).map(|link| link.clique.index()),
-        children: tree.children(clique).iter().map(|link| link.clique.index()).collect(),
-        separator: tree
-            .parent(clique)
-            .map_or(vec![], |link| tree[link.separator].variables.clone()),
-        findings: vec![],
-        has_only_findings: false,
-    };
-    let mut vertices: Vec<Vertex> = tree.clique_ids().map(vertex).collect();
-    for (variable, clique) in network.ids().zip(tree.smallest_cliques(network.variables().len())) {
-        vertices[clique.index()].findings.push(variable);
-    }
-    vertices
+/// The tree on which messages are passed.
+pub(super) struct Vertices {
+    /// The vertices; the first is the root, and each comes before its children.
+    pub all: Vec<Vertex>,
+    pub potentials: Vec<Potential>,
+    /// By clique of the compiled network: the number of its vertex.
+    pub of_cliques: Vec<usize>,
 }
 
-/// The potentials of all cliques. Each clique of `vertices` that factors are assigned to gets the
-/// number of its potential.
-fn add_potentials(compiled: &CompiledNetwork, vertices: &mut [Vertex]) -> Vec<Potential> {
-    let network = compiled.network();
-    let mut potentials: Vec<Potential> = Vec::new();
-    for factor in network.factor_ids() {
-        let potential = &mut vertices[compiled.factor_home(factor).index()].potential;
-        let number = *potential.get_or_insert(potentials.len());
-        if number == potentials.len() {
-            potentials.push(Potential { factors: vec![], variables: vec![] });
+impl Vertices {
+    /// The cliques of `compiled`, and the vertices that are inserted because a clique has many
+    /// findings or children.
+    pub fn new(compiled: &CompiledNetwork) -> Self {
+        let (network, tree) = (compiled.network(), compiled.tree());
+        let mut shape = Shape::of(compiled);
+        let cliques = shape.cliques.len();
+        // By clique of the shape, also of those that are added below: the findings entered there.
+        let mut findings = vec![Vec::new(); cliques];
+        let numbers = shape.clique_numbers();
+        for (variable, home) in network.ids().zip(tree.smallest_cliques(network.variables().len()))
+        {
+            findings[numbers[home.index()]].push(variable);
         }
-        let Potential { factors, variables } = &mut potentials[number];
-        factors.push(factor);
-        variables.extend(network.factor(factor).scope());
-        variables.sort_unstable();
-        variables.dedup();
-    }
-    potentials
-}
-
-/// A new child of `clique`. The child has only `variables`, and shares all of them with the clique.
-fn inserted(clique: usize, variables: &[VariableId]) -> Vertex {
-    Vertex {
-        potential: None,
-        variables: variables.to_vec(),
-        parent: Some(clique),
-        children: vec![],
-        separator: variables.to_vec(),
-        findings: vec![],
-        has_only_findings: false,
-    }
-}
-
-/// If `clique` has more than [`MAX_FINDINGS`] findings, moves all of them to inserted children. The
-/// message of such a child is the product of its findings.
-fn limit_findings(vertices: &mut Vec<Vertex>, clique: usize) {
-    if vertices[clique].findings.len() <= MAX_FINDINGS {
-        return;
-    }
-    let findings = std::mem::take(&mut vertices[clique].findings);
-    for group in findings.chunks(MAX_FINDINGS_ALONE) {
-        let child = vertices.len();
-        vertices[clique].children.push(child);
-        let vertex = inserted(clique, group);
-        vertices.push(Vertex { findings: group.to_vec(), has_only_findings: true, ..vertex });
-    }
-}
-
-/// If `clique` has more than [`MAX_CHILDREN`] children, groups them and inserts a vertex between
-/// each group and the clique. This is repeated until the clique has few enough children. A group of
-/// a single child needs no vertex.
-fn limit_children(vertices: &mut Vec<Vertex>, clique: usize) {
-    let mut children = std::mem::take(&mut vertices[clique].children);
-    // Children with the same separator are placed together, so that the product of their messages
-    // is small.
-    children.sort_by(|&a, &b| vertices[a].separator.cmp(&vertices[b].separator));
-    while children.len() > MAX_CHILDREN {
-        let mut above = Vec::new();
-        for group in children.chunks(MAX_CHILDREN) {
-            if let &[single] = group {
-                above.push(single);
-                continue;
+        // If a clique has many findings, they are all moved to children that have nothing else. The
+        // message of such a child is the product of its findings.
+        for clique in 0..cliques {
+            if findings[clique].len() > MAX_FINDINGS {
+                for group in std::mem::take(&mut findings[clique]).chunks(MAX_FINDINGS_ALONE) {
+                    shape.push(Some(clique), group.to_vec());
+                    findings.push(group.to_vec());
+                }
             }
-            let between = vertices.len();
-            let shared = group.iter().flat_map(|&child| vertices[child].separator.clone());
-            let mut variables: Vec<VariableId> = shared.collect();
-            variables.sort_unstable();
-            variables.dedup();
-            for &child in group {
-                vertices[child].parent = Some(between);
-            }
-            let children = group.to_vec();
-            vertices.push(Vertex { children, ..inserted(clique, &variables) });
-            above.push(between);
         }
-        children = above;
+        let (mut shape, order) = shape.with_grouped_children(MAX_CHILDREN);
+        let (mut separators, mut children) = (shape.separators(), shape.children());
+        let mut potentials = Vec::new();
+        let mut all = Vec::with_capacity(order.len());
+        for (number, before) in order.into_iter().enumerate() {
+            let factors = std::mem::take(&mut shape.factors[number]);
+            let potential = (!factors.is_empty()).then_some(potentials.len());
+            if potential.is_some() {
+                potentials.push(Potential::new(network, factors));
+            }
+            all.push(Vertex {
+                potential,
+                variables: shape.cliques[number].clone(),
+                children: std::mem::take(&mut children[number]),
+                separator: std::mem::take(&mut separators[number]),
+                has_only_findings: (cliques..findings.len()).contains(&before),
+                findings: findings.get_mut(before).map(std::mem::take).unwrap_or_default(),
+            });
+        }
+        Self { all, potentials, of_cliques: shape.clique_numbers() }
     }
-    vertices[clique].children = children;
-}
-
-/// The vertices and the potentials. The cliques come first, with their own numbers, and then the
-/// vertices that were inserted because a clique has many findings or children.
-pub(super) fn vertices(compiled: &CompiledNetwork) -> (Vec<Vertex>, Vec<Potential>) {
-    let mut vertices = clique_vertices(compiled);
-    let potentials = add_potentials(compiled, &mut vertices);
-    for clique in 0..vertices.len() {
-        limit_findings(&mut vertices, clique);
-        limit_children(&mut vertices, clique);
-    }
-    (vertices, potentials)
 }

@@ -9,7 +9,6 @@ use crate::engine::cpu::tree::layout::PortLayout;
 use crate::engine::cpu::tree::nodes::Node;
 use crate::engine::cpu::tree::structure::Structure;
 use crate::engine::simd::simd_dispatch;
-use crate::graph::SeparatorId;
 
 /// Maximum number of zeros between two runs of nonzero entries that share a row. A separate row
 /// would cost at least as much as these zeros. Tuned on the paper's eight networks; if it is wrong,
@@ -33,18 +32,13 @@ pub struct PortSupports {
 }
 
 impl PortSupports {
-    /// The supports at the ports of `clique`. `separators`: by clique, the separator to its parent
-    /// in the compiled network.
-    pub fn new(
-        supports: &Supports,
-        structure: &Structure,
-        separators: &[Option<SeparatorId>],
-        clique: usize,
-    ) -> Self {
+    /// The supports at the ports of `clique`.
+    pub fn new(supports: &Supports, structure: &Structure, clique: usize) -> Self {
         let ports = &structure.layouts[clique].ports;
         let (own, below) = ports.split_at(usize::from(structure.shape.parents[clique].is_some()));
         let in_order = |(clique, port): (usize, &PortLayout)| {
-            let support = separators[clique].and_then(|separator| supports.get(separator));
+            let separator = structure.shape.origins[clique].and_then(|origin| origin.separator);
+            let support = separator.and_then(|separator| supports.get(separator));
             support.map(|support| support.by_entry(&port.scope)).unwrap_or_default()
         };
         let children = structure.children[clique].iter().copied().zip(below).map(in_order);
