@@ -12,7 +12,7 @@ use crate::engine::cpu::pass::exchange::send_findings;
 use crate::engine::cpu::pass::message::{self, Clique, ParentMessage};
 use crate::engine::cpu::pass::traversal::{PassContext, StatePart};
 use crate::engine::cpu::tree::nodes::{Node, Tree};
-use crate::engine::cpu::tree::rows::{SumWord, SumWords};
+use crate::engine::cpu::tree::rows::SumWords;
 use crate::engine::cpu::vector::NEAR_ONE;
 use crate::potential::{Entry, Real};
 use crate::propagation::Phase;
@@ -255,12 +255,7 @@ impl LeftOut {
         }
         let mut is_left_out: Vec<bool> = node.children.iter().map(is_stored).collect();
         is_left_out.resize(node.tables.len(), false);
-        let mut others = SumWords::default();
-        for (port, &is_vector) in node.is_vector.iter().enumerate() {
-            if !is_left_out[port] {
-                others.push(SumWord { word: node.word(port), shift: 0 }, is_vector);
-            }
-        }
+        let others = node.sum_words(|port| !is_left_out[port]);
         Self { is_left_out, others }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::engine::bounds::{Bounds, Loss};
 use crate::engine::cpu::tree::nodes::Node;
-use crate::engine::cpu::tree::rows::{PortWords, SumWord, SumWords};
+use crate::engine::cpu::tree::rows::{PortWords, SumWords};
 
 /// The data of a propagation about one clique. Kept for the next propagation.
 #[derive(Debug, Default)]
@@ -68,10 +68,7 @@ pub struct CliqueState {
 impl CliqueState {
     /// The state of a clique before any propagation.
     pub fn new(node: &Node) -> Self {
-        let mut state = Self::default();
-        for (child, &is_vector) in node.is_vector.iter().enumerate() {
-            state.ports.push(SumWord { word: node.word(child), shift: 0 }, is_vector);
-        }
+        let mut state = Self { ports: node.sum_words(|_| true), ..Self::default() };
         state.active.scalars.reserve(state.ports.scalars.len());
         state.active.vectors.reserve(state.ports.vectors.len());
         state

@@ -9,7 +9,7 @@ use crate::engine::cpu::context::MIN_SHARED_ENTRIES;
 use crate::engine::cpu::tree::division::{Division, RowBlocks, TargetTable};
 use crate::engine::cpu::tree::entry_map::EntryMap;
 use crate::engine::cpu::tree::places::{BeliefTable, VariablePlaces};
-use crate::engine::cpu::tree::rows::{ParentPort, ROW_HEAD};
+use crate::engine::cpu::tree::rows::{ParentPort, ROW_HEAD, SumWord, SumWords};
 use crate::lowering::{Optimisation, Optimisations};
 use crate::network::VariableId;
 
@@ -148,6 +148,18 @@ impl Node {
     /// number after the last child means the table of the private variables.
     pub fn word(&self, child: usize) -> u32 {
         (ROW_HEAD + usize::from(self.parent.is_some()) + child) as u32
+    }
+
+    /// The words of those ports below for which `is_wanted` is true. Ports are numbered as for
+    /// [`word`](Self::word).
+    pub fn sum_words(&self, is_wanted: impl Fn(usize) -> bool) -> SumWords {
+        let mut words = SumWords::default();
+        for (port, &is_vector) in self.is_vector.iter().enumerate() {
+            if is_wanted(port) {
+                words.push(SumWord { word: self.word(port), shift: 0 }, is_vector);
+            }
+        }
+        words
     }
 
     /// Allocates memory for the permutation, with runs of `run` entries, and for the inverse if
