@@ -1,7 +1,7 @@
 //! From products of tables to loops: what an engine needs to know before it touches a number.
 //!
 //! `shape` has the cliques of a junction tree, how they are joined, and the factors of each. The
-//! lowerings of all engines start there, except those that keep the paper's plan.
+//! lowerings of engines `cpu` and `gpu` and of the batch engine start there.
 //!
 //! Every message of a propagation can be computed by a *contraction*: a product of tables that is
 //! summed onto one or more *outputs*, each a subset of the variables of the product. A contraction

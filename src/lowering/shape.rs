@@ -1,18 +1,18 @@
 //! The shape of a junction tree: its cliques, how they are joined, and the factors of each. The
-//! lowerings of all engines start here, except those that keep the paper's plan.
+//! lowerings of engines `cpu` and `gpu` and of the batch engine start here.
 //!
 //! # Fan-out
-//! A message is computed from a product of messages. The largest entry of each message is near one.
-//! But if the messages favour different states, every entry of a product of a few hundred messages
-//! can underflow. Engine `cpu` with tables rescales each message, but not products of messages. So
-//! it moves some children below siblings that have the same separator
+//! A message is computed from a product of messages. Engine `cpu` with tables scales each message
+//! to a parent so that its largest entry is near one, but does not rescale products of messages. If
+//! the messages favour different states, every entry of a product of a few hundred messages can
+//! underflow. So some children are moved below siblings that have the same separator
 //! ([`Shape::with_bounded_siblings`]), and each clique then multiplies fewer messages. The result
 //! is again a junction tree, because all these siblings contain the variables of the separator.
 //!
 //! Children with different separators stay where they are, however many there are: moving one of
-//! them below another could break the running intersection property. If only a few messages can be
-//! multiplied at once, whatever their separators, cliques without factors are put between a clique
-//! and its children ([`Shape::with_grouped_children`]).
+//! them below another could break the running intersection property. An operation of engine `gpu`
+//! with tables multiplies only a few messages, whatever their separators. So cliques without
+//! factors are put between a clique and its children ([`Shape::with_grouped_children`]).
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ const MAX_SIBLINGS: usize = 8;
 /// and its parent has the number of the clique.
 #[derive(Debug, Default)]
 pub struct Shape {
-    /// By clique: its variables. Observed variables may have been removed.
+    /// By clique: its variables, in ascending order. Observed variables may have been removed.
     pub cliques: Vec<Vec<VariableId>>,
     /// By clique: its parent; `None` for the root only.
     pub parents: Vec<Option<usize>>,
@@ -48,15 +48,15 @@ pub struct Shape {
 pub struct Origin {
     /// The clique in the compiled tree.
     pub clique: CliqueId,
-    /// The separator to its parent; `None` for the root. A clique that was moved below a sibling
-    /// has another parent in the shape, but shares the same variables with it.
+    /// The separator to its parent; `None` for the root. The clique may have another parent in the
+    /// shape, but shares the same variables with it.
     pub separator: Option<SeparatorId>,
-    /// The plan's messages over this separator: to the parent, and from it.
+    /// The plan's messages over this separator, to the parent and from it; `None` for the root.
     pub messages: Option<(MessageId, MessageId)>,
 }
 
 impl Shape {
-    /// The tree of `compiled`. The variables of each clique are in ascending order.
+    /// The tree of `compiled`.
     pub fn of(compiled: &CompiledNetwork) -> Self {
         let (tree, plan) = (compiled.tree(), compiled.plan());
         // By separator: the messages over it. The plan collects before it distributes.
@@ -165,8 +165,8 @@ impl Shape {
     /// is repeated until the clique has few enough.
     ///
     /// Children with the same separator are placed together, so that the product of their messages
-    /// is small. Also returns, for each clique of the result, its number in `self`; for added
-    /// cliques, numbers from the number of cliques of `self` on.
+    /// is small. Also returns, for each clique of the result, its number in `self`. An added clique
+    /// has a number that no clique of `self` has.
     #[cfg(feature = "cuda")]
     pub fn with_grouped_children(mut self, max: usize) -> (Self, Vec<usize>) {
         assert!(max >= 2, "groups of one clique would never become fewer");
@@ -189,7 +189,6 @@ impl Shape {
                     variables.dedup();
                     separators.push(variables.clone());
                     let between = self.push(Some(clique), variables);
-                    group.iter().for_each(|&child| self.parents[child] = Some(between));
                     children.push(group.to_vec());
                     above.push(between);
                 }
@@ -201,8 +200,8 @@ impl Shape {
     }
 
     /// The same tree with its cliques in preorder, so that each subtree is a range that begins with
-    /// its root. `children`: by clique, its children in the order that they will have. Also
-    /// returns, for each clique of the result, its number in `self`.
+    /// its root. `children`: by clique, its children in the order that they will have; the parents
+    /// in `self` are not read. Also returns, for each clique of the result, its number in `self`.
     fn in_preorder(mut self, children: &[Vec<usize>]) -> (Self, Vec<usize>) {
         let count = self.cliques.len();
         let mut order = Vec::with_capacity(count);

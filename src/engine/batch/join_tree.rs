@@ -93,6 +93,7 @@ impl<'a> JoinTree<'a> {
             builder.tree.vertices.push(Vertex { scope, configurations, links: Vec::new() });
         }
         builder.add_variables_and_separators(compiled, &shape);
+        // Freed before the tree grows.
         drop(shape);
         for vertex in 0..builder.tree.vertices.len() {
             builder.join_equal_neighbours(vertex);

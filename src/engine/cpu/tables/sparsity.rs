@@ -69,7 +69,7 @@ impl TreePlan {
     /// on the threads of `inputs` if there is much to do.
     ///
     /// `program`: the contractions of `compiled` without evidence, if they were planned;
-    /// `structure`: its structure.
+    /// `structure`: the structure of its full tree, with the origin of every clique.
     pub fn new(
         compiled: &CompiledNetwork,
         program: Option<&Program>,

@@ -200,7 +200,8 @@ fn shape(
     }
     for clique in &mut shape.cliques {
         clique.iter_mut().for_each(|variable| *variable = unobserved[variable.index()]);
-        // Ascending, so that the same clique has the same table in another tree.
+        // Ascending, so that the same clique has the same table in another tree, and separators
+        // with the same variables are equal lists.
         clique.sort_unstable();
     }
     (shape.with_bounded_siblings(), constants)

@@ -231,7 +231,8 @@ impl Builder<'_> {
     /// Adds all messages: up, then down. A vertex that has only findings gets no message from its
     /// parent, because nothing would read it.
     fn add_messages(&mut self) {
-        // Each vertex comes after its parent.
+        // Breadth first, so that messages away from the root that do not depend on one another have
+        // consecutive numbers.
         let mut order = vec![0];
         let mut next = 0;
         while let Some(&vertex) = order.get(next) {

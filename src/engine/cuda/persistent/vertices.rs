@@ -80,7 +80,8 @@ impl Vertices {
         let (network, tree) = (compiled.network(), compiled.tree());
         let mut shape = Shape::of(compiled);
         let cliques = shape.cliques.len();
-        // By clique of the shape, also of those that are added below: the findings entered there.
+        // By clique before they are grouped, including the children that are added for findings:
+        // the findings entered there.
         let mut findings = vec![Vec::new(); cliques];
         let numbers = shape.clique_numbers();
         for (variable, home) in network.ids().zip(tree.smallest_cliques(network.variables().len()))

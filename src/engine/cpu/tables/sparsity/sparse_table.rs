@@ -32,7 +32,7 @@ pub struct PortSupports {
 }
 
 impl PortSupports {
-    /// The supports at the ports of `clique`.
+    /// The supports at the ports of `clique`. `structure` must have the origin of every clique.
     pub fn new(supports: &Supports, structure: &Structure, clique: usize) -> Self {
         let ports = &structure.layouts[clique].ports;
         let (own, below) = ports.split_at(usize::from(structure.shape.parents[clique].is_some()));
