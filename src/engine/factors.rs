@@ -133,6 +133,17 @@ impl<'a> FactorProduct<'a> {
     }
 }
 
+/// If the smallest nonzero values of some factors have a product below two to the power of this, an
+/// entry of the factors' product might underflow to zero in double precision. The smallest normal
+/// number is 2^-1022; the difference is a margin.
+const MIN_PRODUCT: i32 = -900;
+
+/// Whether an entry of the product of `factors` might underflow to zero in double precision.
+/// `smallest`: as [`smallest_exponents`] returns.
+pub(super) fn may_underflow(smallest: &[i32], factors: &[FactorId]) -> bool {
+    factors.iter().map(|factor| smallest[factor.index()]).sum::<i32>() < MIN_PRODUCT
+}
+
 /// The smallest of `values` above zero; one if none is below one.
 pub(super) fn smallest_nonzero(values: &[f64]) -> f64 {
     values.iter().copied().filter(|value| *value > 0.0).fold(1.0, f64::min)

@@ -135,23 +135,16 @@ impl Shape {
     /// has at most 2 [`MAX_SIBLINGS`] children with the same separator. The number of its children
     /// with different separators is not bounded.
     pub fn with_bounded_siblings(mut self) -> Self {
-        let mut counts = vec![0; self.cliques.len()];
-        self.parents.iter().flatten().for_each(|&parent| counts[parent] += 1);
-        if counts.iter().any(|&count| count > MAX_SIBLINGS) {
-            let mut children: Vec<BTreeMap<Vec<VariableId>, Vec<usize>>> =
-                vec![BTreeMap::new(); self.cliques.len()];
-            for clique in 0..self.cliques.len() {
-                if let Some(parent) = self.parents[clique]
-                    && counts[parent] > MAX_SIBLINGS
-                {
-                    children[parent].entry(self.separator(clique)).or_default().push(clique);
-                }
+        for siblings in self.children().iter().filter(|children| children.len() > MAX_SIBLINGS) {
+            let mut groups: BTreeMap<Vec<VariableId>, Vec<usize>> = BTreeMap::new();
+            for &clique in siblings {
+                groups.entry(self.separator(clique)).or_default().push(clique);
             }
-            for siblings in children.iter().flat_map(BTreeMap::values) {
+            for group in groups.into_values() {
                 // The siblings become a forest. Its roots are the first `MAX_SIBLINGS`, and each
                 // sibling has at most `MAX_SIBLINGS` others directly below it.
-                for (index, &clique) in siblings.iter().enumerate().skip(MAX_SIBLINGS) {
-                    self.parents[clique] = Some(siblings[index / MAX_SIBLINGS - 1]);
+                for (index, &clique) in group.iter().enumerate().skip(MAX_SIBLINGS) {
+                    self.parents[clique] = Some(group[index / MAX_SIBLINGS - 1]);
                 }
             }
         }

@@ -92,10 +92,8 @@ impl LoweredTree {
         let is_axis =
             |v: &VariableId| network[*v].cardinality() > 1 && evidence.observed(*v).is_none();
         let shape = Shape::of(compiled);
-        let separators = shape.separators();
-        let children = shape.children();
-        let mut cliques: Vec<LoweredClique> = Vec::with_capacity(separators.len());
-        for (number, children) in children.into_iter().enumerate() {
+        let mut cliques: Vec<LoweredClique> = Vec::with_capacity(shape.cliques.len());
+        for (number, children) in shape.children().into_iter().enumerate() {
             let mut variables: Vec<VariableId> =
                 shape.cliques[number].iter().copied().filter(is_axis).collect();
             variables.sort_by_key(|v| rank[v.index()]);
@@ -113,8 +111,9 @@ impl LoweredTree {
                 messages: shape.origins[number].and_then(|origin| origin.messages),
             };
             if let Some(parent) = clique.parent {
-                clique.separator = clique.axes_of(&separators[number]);
-                clique.separator_in_parent = cliques[parent].axes_of(&separators[number]);
+                let separator = shape.separator(number);
+                clique.separator = clique.axes_of(&separator);
+                clique.separator_in_parent = cliques[parent].axes_of(&separator);
             }
             for &factor in &shape.factors[number] {
                 let axes = clique.axes_of(network.factor(factor).scope());

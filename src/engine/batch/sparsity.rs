@@ -1,9 +1,8 @@
 //! The possible configurations of each clique, with their potentials.
 
 use crate::engine::cpu::{PossibleEntries, Supports};
-use crate::engine::factors::{FactorProduct, smallest_exponents};
+use crate::engine::factors::{FactorProduct, may_underflow, smallest_exponents};
 use crate::lowering::Shape;
-use crate::network::FactorId;
 use crate::potential::{Real, Scope, rescale};
 use crate::propagation::CompiledNetwork;
 
@@ -26,11 +25,6 @@ impl Configurations {
     }
 }
 
-/// If the smallest nonzero values of a clique's factors have a product below two to the power of
-/// this, a potential might underflow to zero and so be left out. The smallest normal number is
-/// 2^-1022; the difference is a margin.
-const MIN_POTENTIAL: i32 = -900;
-
 /// By clique of `shape`, the tree of `compiled`: the configurations that are possible without
 /// evidence, as [`supports`](crate::engine::cpu::Supports) defines them. The potentials are scaled
 /// so that the largest of each clique is in [1, 2). Also returns the exponent of the power of two
@@ -42,10 +36,8 @@ pub fn possible_configurations(
 ) -> Option<(Vec<Configurations>, i64, usize)> {
     let network = compiled.network();
     let smallest = smallest_exponents(network);
-    let smallest_of = |factors: &Vec<FactorId>| -> i32 {
-        factors.iter().map(|factor| smallest[factor.index()]).sum()
-    };
-    if shape.factors.iter().map(smallest_of).any(|exponent| exponent < MIN_POTENTIAL) {
+    // A potential that underflows to zero would be left out.
+    if shape.factors.iter().any(|factors| may_underflow(&smallest, factors)) {
         return None;
     }
     let supports = Supports::find(compiled, None, false);

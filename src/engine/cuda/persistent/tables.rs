@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::operations::Potential;
 use crate::allocate;
-use crate::engine::factors::{FactorProduct, smallest_exponents};
+use crate::engine::factors::{FactorProduct, may_underflow, smallest_exponents};
 use crate::network::Network;
 use crate::potential::{Real, Scope};
 
@@ -22,10 +22,6 @@ pub(super) struct PotentialTable {
     /// Whether a nonzero entry may have become zero when its factors were multiplied.
     pub has_tiny_entries: bool,
 }
-
-/// If the smallest nonzero values of a potential's factors have a product below two to the power of
-/// this, an entry might underflow even in double precision.
-const MIN_POTENTIAL: i32 = -900;
 
 /// The tables of all potentials. Entries that are not zero are at least the smallest normal number
 /// of single precision, so rounding to single precision makes none of them zero. Also returns the
@@ -49,8 +45,7 @@ pub(super) fn fill(network: &Network, potentials: &[Potential]) -> (Vec<Potentia
         let mut values = allocate::with_capacity(product.len());
         values.extend(scaled);
         let has_zeros = values.contains(&0.0);
-        let least: i32 = potential.factors.iter().map(|factor| smallest[factor.index()]).sum();
-        let has_tiny_entries = least < MIN_POTENTIAL;
+        let has_tiny_entries = may_underflow(&smallest, &potential.factors);
         let table = PotentialTable { scope, values, has_zeros, has_tiny_entries };
         (table, i64::from(power) - i64::from(scale))
     };
