@@ -49,8 +49,8 @@ impl IndexMapping {
 /// a table over `onto` with the same states. Variables of `onto` that `from` lacks are in state 0.
 /// The table over `onto` must have fewer than 2^32 entries.
 ///
-/// This is faster than an [`Odometer`]: the indices for each further state of a variable are the
-/// indices for its first state plus a constant.
+/// This is faster than an [`Odometer`]: the indices for further states of a variable are those for
+/// as many earlier states plus a constant.
 pub fn write_mapping(from: &Scope, onto: &Scope, mapping: &mut Vec<u32>) {
     let (first, entries) = (mapping.len(), from.entries());
     allocate::reserve(mapping, entries);
@@ -58,14 +58,14 @@ pub fn write_mapping(from: &Scope, onto: &Scope, mapping: &mut Vec<u32>) {
     let mapping = &mut mapping[first..];
     let mut count = 1;
     for Digit { cardinality, stride, .. } in digits(from, onto) {
-        let (faster, others) = mapping[..count * cardinality].split_at_mut(count);
-        if count == 1 {
-            others.iter_mut().zip(1..).for_each(|(entry, state)| *entry = state * stride as u32);
-        } else {
-            for (others, state) in others.chunks_exact_mut(count).zip(1..) {
-                let step = state * stride as u32;
-                others.iter_mut().zip(&*faster).for_each(|(entry, &before)| *entry = before + step);
-            }
+        // The number of states whose indices are known doubles with each round, so most rounds are
+        // long enough for vector instructions.
+        let mut states = 1;
+        while states < cardinality {
+            let (known, others) = mapping[..count * cardinality].split_at_mut(count * states);
+            let step = (states * stride) as u32;
+            others.iter_mut().zip(&*known).for_each(|(entry, &before)| *entry = before + step);
+            states *= 2;
         }
         count *= cardinality;
     }

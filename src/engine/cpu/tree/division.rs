@@ -69,8 +69,13 @@ pub struct RowBlocks<'a> {
 }
 
 impl<'a> RowBlocks<'a> {
+    /// The blocks of `rows`, which begin with a block.
+    pub fn part(self, rows: &Range<usize>) -> Self {
+        Self { words: &self.words[rows.start * self.stride..rows.end * self.stride], ..self }
+    }
+
     /// The first and the last row of each block.
-    fn ends(self) -> impl Iterator<Item = (&'a [u32], &'a [u32])> {
+    pub fn ends(self) -> impl Iterator<Item = (&'a [u32], &'a [u32])> {
         let blocks = self.words.chunks(self.rows * self.stride);
         blocks.map(move |block| (&block[..self.stride], &block[block.len() - self.stride..]))
     }
@@ -111,6 +116,8 @@ impl Division {
         let met: Vec<Vec<u32>> = tables.iter().map(|table| met_from(blocks, table)).collect();
         let mut by_size: Vec<usize> = (0..tables.len()).collect();
         by_size.sort_by_key(|&table| Reverse(tables[table].range.len()));
+        let largest = by_size.iter().map(|&table| (&tables[table], &*met[table]));
+        let block_starts = BlockStarts::new(blocks, largest);
         // Number of tables that must be divided: if one more were copied, there would be fewer than
         // two parts.
         let mut least_divided = tables.len();
@@ -128,11 +135,9 @@ impl Division {
         let mut best_divided = 0;
         let mut divided = tables.len();
         loop {
-            let (chosen, copied) = by_size.split_at(divided);
-            let copied: usize = copied.iter().map(|&table| tables[table].range.len()).sum();
-            let min_part = min_part(entries, copied * per_copied.unwrap_or(0));
-            let chosen = chosen.iter().map(|&table| (&tables[table], &*met[table]));
-            let starts = starts(blocks, &chosen.collect::<Vec<_>>(), entries, min_part);
+            let copied = by_size[divided..].iter().map(|&table| tables[table].range.len());
+            let min_part = min_part(entries, copied.sum::<usize>() * per_copied.unwrap_or(0));
+            let starts = block_starts.parts(divided, entries, min_part);
             if starts.len() > best.len() {
                 (best, best_divided) = (starts, divided);
             }
@@ -214,34 +219,49 @@ fn met_from(blocks: RowBlocks<'_>, table: &TargetTable) -> Vec<u32> {
     met
 }
 
-/// The first block of each part, where each part has at least `min_part` of all `entries` and no
-/// two parts meet the same entry of `tables`. Each table comes with what [`met_from`] returns for
-/// it.
-fn starts(
-    blocks: RowBlocks<'_>,
-    tables: &[(&TargetTable, &[u32])],
-    mut entries: usize,
-    min_part: usize,
-) -> Vec<usize> {
-    let mut starts = vec![0];
-    let mut ends = vec![0; tables.len()];
-    let mut in_part = 0;
-    for (number, (first, last)) in blocks.ends().enumerate() {
-        if in_part >= min_part && entries >= min_part {
-            let is_clean = |((_, met), end): (&(_, &[u32]), &u32)| *end <= met[number];
-            if tables.iter().zip(&ends).all(is_clean) {
-                starts.push(number);
-                in_part = 0;
+/// Where a part may begin.
+struct BlockStarts {
+    /// By block: its first entry.
+    entries: Vec<u32>,
+    /// By block: the number of tables, the first in their order, of which no entry is met both
+    /// before the block and from the block on.
+    separated: Vec<usize>,
+}
+
+impl BlockStarts {
+    /// The starts of `blocks`. Each of `tables` comes with what [`met_from`] returns for it.
+    fn new<'a>(
+        blocks: RowBlocks<'_>,
+        tables: impl DoubleEndedIterator<Item = (&'a TargetTable, &'a [u32])> + ExactSizeIterator,
+    ) -> Self {
+        let entries: Vec<u32> = blocks.ends().map(|(first, _)| first[0]).collect();
+        let mut separated = vec![tables.len(); entries.len()];
+        for (number, (table, met)) in tables.enumerate().rev() {
+            let mut end = 0;
+            for ((separated, &met), (_, last)) in separated.iter_mut().zip(met).zip(blocks.ends()) {
+                if met < end {
+                    *separated = number;
+                }
+                end = end.max(last[table.word] + met_entries(last, table));
             }
         }
-        for ((table, _), end) in tables.iter().zip(&mut ends) {
-            *end = (*end).max(last[table.word] + met_entries(last, table));
-        }
-        let in_block = (last[0] + last[1] - first[0]) as usize;
-        in_part += in_block;
-        entries = entries.saturating_sub(in_block);
+        Self { entries, separated }
     }
-    starts
+
+    /// The first block of each part, where each part has at least `min_part` of all `entries`, and
+    /// no two parts meet the same entry of the first `divided` tables.
+    fn parts(&self, divided: usize, entries: usize, min_part: usize) -> Vec<usize> {
+        let (mut starts, mut begin) = (vec![0], 0);
+        for (block, (&first, &separated)) in self.entries.iter().zip(&self.separated).enumerate() {
+            let first = first as usize;
+            let is_long = first - begin >= min_part && first + min_part <= entries;
+            if separated >= divided && is_long {
+                starts.push(block);
+                begin = first;
+            }
+        }
+        starts
+    }
 }
 
 #[cfg(test)]

@@ -192,8 +192,10 @@ impl Node {
         write(&mut written);
         if let Some(inverse) = inverse {
             inverse.fill(NO_ENTRY);
+            // Division is slow, and most runs have a single entry.
+            let run_at = |at: u32| if *run == 1 { at as usize } else { at as usize / *run };
             for (from, &to) in (0..).step_by(*run).zip(&written) {
-                inverse[to as usize / *run] = from;
+                inverse[run_at(to)] = from;
             }
         }
         *starts = written.into();
@@ -234,18 +236,18 @@ impl Node {
             is_vector,
         });
         let parts_down = divide(&below.collect::<Vec<_>>(), Some(per_copied));
-        self.met_above = parts_down.parts.iter().map(|rows| self.met_above_by(rows)).collect();
+        let met_above = |rows: &Range<usize>| self.met_above_by(blocks.part(rows));
+        self.met_above = parts_down.parts.iter().map(met_above).collect();
         (self.parts_up, self.parts_down) = (parts_up, parts_down);
     }
 
-    /// The shortest range that covers the entries of the separator above that `rows` meet. The
-    /// variables of the separator are the slowest, so this range is short.
-    fn met_above_by(&self, rows: &Range<usize>) -> Range<usize> {
+    /// The shortest range that covers the entries of the separator above that the rows of `blocks`
+    /// meet. The variables of the separator are the slowest, so this range is short.
+    fn met_above_by(&self, blocks: RowBlocks<'_>) -> Range<usize> {
         let Some(port) = self.port else { return 0..0 };
-        let rows = self.words[rows.start * self.stride..rows.end * self.stride].chunks(self.stride);
-        let met = rows.map(|row| {
-            let first = row[port.word] as usize;
-            first..first + if port.is_vector { row[1] as usize } else { 1 }
+        let met = blocks.ends().map(|(first, last)| {
+            let entries = if port.is_vector { last[1] } else { 1 };
+            first[port.word] as usize..(last[port.word] + entries) as usize
         });
         met.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0)
     }
@@ -384,12 +386,13 @@ mod tests {
         let words = vec![0, 2, 7, 2, 2, 5, 4, 2, 9, 6, 2, 1];
         let met_by = |is_vector, rows| {
             let port = Some(ParentPort { word: ROW_HEAD, is_vector });
-            Node { words: words.clone(), stride: 3, port, ..Node::default() }.met_above_by(&rows)
+            let blocks = RowBlocks { words: &words, stride: 3, rows: 1 };
+            Node { port, ..Node::default() }.met_above_by(blocks.part(&rows))
         };
         assert_eq!(met_by(false, 0..3), 5..10);
         assert_eq!(met_by(true, 0..3), 5..11);
         assert_eq!(met_by(true, 3..4), 1..3);
-        let root = Node { words: words.clone(), stride: 3, ..Node::default() };
-        assert_eq!(root.met_above_by(&(0..3)), 0..0);
+        let blocks = RowBlocks { words: &words, stride: 3, rows: 1 };
+        assert_eq!(Node::default().met_above_by(blocks), 0..0);
     }
 }
