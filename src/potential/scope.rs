@@ -1,6 +1,12 @@
 //! The variables of a table in index order.
 
+use smallvec::SmallVec;
+
 use crate::network::{Network, VariableId};
+
+/// Number of variables for which a scope allocates no memory. If it is wrong, only speed and memory
+/// change.
+const INLINE: usize = 8;
 
 /// The variables of a table and their numbers of states, in index order: the state of the last
 /// variable varies fastest.
@@ -8,8 +14,8 @@ use crate::network::{Network, VariableId};
 /// A table over the empty scope has one entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
-    variables: Vec<VariableId>,
-    cardinalities: Vec<usize>,
+    variables: SmallVec<[VariableId; INLINE]>,
+    cardinalities: SmallVec<[usize; INLINE]>,
 }
 
 impl Scope {
@@ -19,7 +25,7 @@ impl Scope {
     /// If the network has no such variable.
     #[must_use]
     pub fn of(network: &Network, variables: impl IntoIterator<Item = VariableId>) -> Self {
-        let variables: Vec<VariableId> = variables.into_iter().collect();
+        let variables: SmallVec<_> = variables.into_iter().collect();
         let cardinalities = variables.iter().map(|&v| network[v].cardinality()).collect();
         Self { variables, cardinalities }
     }
@@ -30,8 +36,8 @@ impl Scope {
             (self.variables.split_at(count), self.cardinalities.split_at(count));
         [(variables.0, cardinalities.0), (variables.1, cardinalities.1)].map(
             |(variables, cardinalities)| Self {
-                variables: variables.to_vec(),
-                cardinalities: cardinalities.to_vec(),
+                variables: variables.into(),
+                cardinalities: cardinalities.into(),
             },
         )
     }

@@ -16,6 +16,8 @@
 
 use std::cmp::Reverse;
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::lowering::{Optimisation, Optimisations};
 use crate::network::{Network, VariableId};
 use crate::potential::Scope;
@@ -167,11 +169,11 @@ impl Layout {
 
 /// Variables that are in the same ports.
 struct Group {
-    variables: Vec<VariableId>,
+    variables: SmallVec<[VariableId; 8]>,
     /// The product of the numbers of states of the variables.
     entries: usize,
     /// The numbers of the ports, ascending.
-    ports: Vec<usize>,
+    ports: SmallVec<[usize; 8]>,
 }
 
 impl Group {
@@ -188,8 +190,7 @@ impl Group {
             }
             (count, entries) = (count + 1, left);
         }
-        let fast = self.variables.split_off(count);
-        let variables = std::mem::replace(&mut self.variables, fast);
+        let variables = self.variables.drain(..count).collect();
         let slow = Self { entries: self.entries / entries, variables, ports: self.ports.clone() };
         self.entries = entries;
         (count > 0).then_some(slow)
@@ -205,7 +206,7 @@ fn groups(
     merges: bool,
 ) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    let mut own_ports = Vec::with_capacity(ports.len());
+    let mut own_ports = SmallVec::new();
     for &variable in variables {
         own_ports.clear();
         own_ports.extend((0..ports.len()).filter(|&port| ports[port].contains(&variable)));
@@ -216,7 +217,7 @@ fn groups(
                 group.entries *= states;
             }
             None => groups.push(Group {
-                variables: vec![variable],
+                variables: smallvec![variable],
                 entries: states,
                 ports: own_ports.clone(),
             }),
