@@ -4,8 +4,6 @@
 //! neighbours. Without the observed variables, the moral graph often has more components or smaller
 //! cliques, so it is triangulated again. The new tables are often much smaller.
 
-use std::slice;
-
 use rayon::ThreadPool;
 
 use crate::cancel::CancelToken;
@@ -16,22 +14,29 @@ use crate::graph::{CliqueTree, Heuristic, MoralGraph, clique_tree};
 use crate::lowering::{Optimisation, Optimisations, Shape};
 use crate::network::{FactorId, Network, VariableId};
 
-/// The heuristics to try, in order, except that the heuristic of a previous tree comes first. The
-/// tree of a later heuristic replaces the tree found so far only if it is smaller, or, if there is
-/// a previous tree whose cliques may be reused, more than a quarter smaller. In a large network, at
-/// most two heuristics are tried.
-const HEURISTICS: [Heuristic; 3] =
-    [Heuristic::MinWeight, Heuristic::WeightedMinFill, Heuristic::MinFill];
+/// The heuristics to try in a small network, in order, except that the heuristic of a previous tree
+/// comes first. The tree of the second heuristic replaces the first only if it is smaller, or, if
+/// there is a previous tree whose cliques may be reused, more than a quarter smaller.
+///
+/// In random cases of Barley, Water and Mildew with a fifth of the variables observed,
+/// [`Heuristic::MinWeight`] alone found trees with 1.2 to 1.6 times as many entries, and as a third
+/// heuristic it saved less than one percent.
+const SMALL_HEURISTICS: [Heuristic; 2] = [Heuristic::WeightedMinFill, Heuristic::MinFill];
 
-/// A network with more unobserved variables than this is large. In a large network, triangulation
-/// takes a noticeable share of the time. Tuned on the paper's eight networks; if it is wrong, only
-/// speed changes.
+/// As [`SMALL_HEURISTICS`], for a large network, where counting fill edges takes a noticeable share
+/// of the time.
+const LARGE_HEURISTICS: [Heuristic; 2] = [Heuristic::MinWeight, Heuristic::WeightedMinFill];
+
+/// A network with more unobserved variables than this is large. Its cliques are laid out on all
+/// threads. Tuned on the paper's eight networks; if it is wrong, only speed changes (and last bits
+/// of results).
 const MAX_SMALL_NETWORK: usize = 200;
 
-/// In a large network, a second heuristic is tried only if the tree of the first has at least this
-/// many table entries per unobserved variable. Tuned on the paper's eight networks; if it is wrong,
-/// only speed changes.
-const RETRY_ENTRIES_PER_VARIABLE: u64 = 1400;
+/// A second heuristic is tried only if the tree of the first has at least this many table entries
+/// per unobserved variable. Otherwise, trying it takes longer than a smaller tree saves: on average
+/// three percent of the entries in the cases above. If it is wrong, only speed changes (and last
+/// bits of results).
+const RETRY_ENTRIES_PER_VARIABLE: u64 = 10_000;
 
 /// A junction tree of the variables that are not observed.
 #[derive(Debug)]
@@ -39,8 +44,6 @@ pub struct ReducedTree {
     pub structure: Structure,
     /// The heuristic that found the tree.
     heuristic: Heuristic,
-    /// Total entries of all tables.
-    entries: u64,
     /// An upper bound on the bytes of the tables. Their memory comes from a pool, which may give a
     /// table more memory than it needs.
     table_bytes: usize,
@@ -81,8 +84,8 @@ pub struct Search<'a> {
     pub max_entries: u64,
     /// Size of a table entry in bytes.
     pub width: usize,
-    /// With threads, two heuristics may run in parallel, and cliques are laid out in parallel; the
-    /// result is the same.
+    /// With threads, the cliques of a large network are laid out in parallel; the result is the
+    /// same.
     pub threads: Option<&'a ThreadPool>,
     pub optimisations: Optimisations,
     pub cancel: &'a CancelToken,
@@ -110,50 +113,28 @@ pub fn reduce(
     let Search { max_entries, width, threads, optimisations, cancel } = search;
     let unobserved: Vec<VariableId> = network.ids().filter(|v| !is_observed[v.index()]).collect();
     let (graph, families) = reduced_graph(network, is_observed, &unobserved);
-    let mut heuristics = HEURISTICS;
+    let is_large = graph.len() > MAX_SMALL_NETWORK;
+    let mut heuristics = if is_large { LARGE_HEURISTICS } else { SMALL_HEURISTICS };
     if let Some(previous) = previous {
         // Try the heuristic of the previous tree first, because it leaves most cliques unchanged.
         heuristics.sort_by_key(|&heuristic| heuristic != previous.heuristic);
     }
-    let is_large = graph.len() > MAX_SMALL_NETWORK;
-    let heuristics = match is_large {
-        _ if !optimisations.has(Optimisation::MoreHeuristics) => &heuristics[..1],
-        true => &heuristics[..2],
-        false => &heuristics[..],
-    };
-    let is_good_enough =
-        |entries: u64| is_large && entries / RETRY_ENTRIES_PER_VARIABLE < graph.len() as u64;
-    // The limit for the next heuristic, if the best tree so far has `entries` table entries: a tree
-    // must have fewer than the limit to replace it. Zero to try no other heuristic.
+    // The limit for the second heuristic, if the tree of the first has `entries` table entries: the
+    // second tree must have fewer than the limit to replace the first. Zero to try no second.
     let next_limit = |entries: u64| match previous {
-        _ if is_good_enough(entries) => 0,
+        _ if !optimisations.has(Optimisation::MoreHeuristics) => 0,
+        _ if entries / RETRY_ENTRIES_PER_VARIABLE < graph.len() as u64 => 0,
         Some(_) => entries / 4 * 3,
         None => entries,
     };
-    let run = |heuristics| clique_tree(&graph, heuristics, max_entries, next_limit, cancel);
-    // If the previous tree needed a second heuristic, this one probably does too.
-    let expects_retry = previous.is_some_and(|previous| !is_good_enough(previous.entries));
-    let (tree, heuristic) = match (threads, heuristics) {
-        (Some(threads), [first, second]) if expects_retry => {
-            let both =
-                || rayon::join(|| run(slice::from_ref(first)), || run(slice::from_ref(second)));
-            match threads.install(both) {
-                // Choose as one thread would have done.
-                (Some(first), Some(second)) if second.0.entries < next_limit(first.0.entries) => {
-                    Some(second)
-                }
-                (first, second) => first.or(second),
-            }
-        }
-        _ => run(heuristics),
-    }?;
-    let entries = tree.entries;
+    let (tree, heuristic) = clique_tree(&graph, &heuristics, max_entries, next_limit, cancel)?;
+    let threads = threads.filter(|_| is_large);
     let (shape, constants) = shape(tree, &unobserved, &families);
     let previous = previous.map(|previous| &previous.structure);
     let structure = Structure::new(network, shape, previous, optimisations, threads);
     let footprint = Footprint::new(&structure, width, None);
     let (table_bytes, other_bytes) = (max_pooled(footprint.tables), footprint.others);
-    Some(ReducedTree { structure, heuristic, entries, table_bytes, other_bytes, constants })
+    Some(ReducedTree { structure, heuristic, table_bytes, other_bytes, constants })
 }
 
 /// The moral graph of the `unobserved` variables, which are numbered by their positions in this
