@@ -6,14 +6,14 @@ use crate::lowering::Optimisations;
 use crate::network::Network;
 
 /// Minimum forecast time of a propagation for it to run in the thread pool, in nanoseconds. Waking
-/// a sleeping thread takes about ten microseconds, and more on a virtual machine. The time is
-/// forecast before a search for a reduced tree, in which the propagation may then be several times
-/// as fast. If the constant is wrong, only speed changes.
-pub const MIN_PARALLEL_NS: f64 = 400_000.0;
+/// a sleeping thread takes about ten microseconds, and more on a virtual machine. On two threads,
+/// some cases of Water and Mildew took 1.1 to 1.3 times as long with half this time, and others 1.2
+/// to 1.4 times as long with one and a half times. If the constant is wrong, only speed changes.
+pub const MIN_PARALLEL_NS: f64 = 200_000.0;
 
 /// Minimum work of a computation for it to run on several threads, in table entries or in words of
 /// rows (see [`rows`](super::tree::rows)): about 20 microseconds. This can be less than
-/// [`MIN_PARALLEL_NS`], because only entering the pool waits for a thread to wake. If the constant
+/// MIN_PARALLEL_NS, because only entering the pool waits for a thread to wake. If the constant
 /// is wrong, only speed changes.
 pub const MIN_PARALLEL_ENTRIES: usize = 40_000;
 

@@ -10,7 +10,7 @@ use crate::engine::cpu::helpers::worker;
 use crate::engine::cpu::pass::report::{Messages, Report};
 use crate::engine::cpu::pass::state::State;
 use crate::engine::cpu::pass::traversal::PassContext;
-use crate::engine::cpu::reuse::strategy::{FullTree, Strategy, StrategyChooser};
+use crate::engine::cpu::reuse::strategy::{Choice, FullTree, Strategy, StrategyChooser};
 use crate::engine::cpu::tables::filled::FilledTree;
 use crate::engine::cpu::tree::nodes::Tree;
 use crate::engine::cpu::tree::structure::Structure;
@@ -80,8 +80,9 @@ impl<T: Real> Shared<T> {
         let ThreadState { full_tree_state: state, chooser } = thread_state;
         let mut full = FullTree { structure: &self.structure, filled: &self.full_tree, state };
         let best = chooser.find_best(network, &mut full, evidence, self.optimisations);
-        let (structure, cancel) = (&self.structure, watch.cancel_token());
-        let strategy = chooser.prepare(network, structure, evidence, best, context, cancel);
+        let cancel = watch.cancel_token();
+        let choice = chooser.choose(network, &self.structure, best, context, cancel);
+        let strategy = chooser.prepare(network, evidence, choice, context);
         chooser.forecast(network, &mut full, evidence, strategy, context)
     }
 
@@ -106,16 +107,30 @@ impl<T: Real> Shared<T> {
         let ThreadState { full_tree_state: state, chooser } = &mut *thread_state;
         let mut full = FullTree { structure: &self.structure, filled: &self.full_tree, state };
         let best = chooser.find_best(network, &mut full, evidence, self.optimisations);
-        // All the rest is done in the pool, so that the caller waits for a waking thread only once.
-        let Some(threads) = context.threads.filter(|_| best.0 >= MIN_PARALLEL_NS) else {
-            let context = ExecutionContext { threads: None, ..context };
-            return self.propagate_best(thread_state, evidence, best, context, (watch, from));
+        let (full, cancel) = (&self.structure, watch.cancel_token());
+        let on = |threads| ExecutionContext { threads, ..context };
+        let in_pool = |cost: f64| context.threads.filter(|_| cost >= MIN_PARALLEL_NS);
+        // If the propagation is expected to be long, the search for a tree is done in the pool too,
+        // because the other threads wake meanwhile.
+        let (threads, choice) = match in_pool(chooser.expected(best.0)) {
+            Some(threads) => (Some(threads), None),
+            None => {
+                let choice = chooser.choose(network, full, best, on(None), cancel);
+                (in_pool(choice.cost), Some(choice))
+            }
         };
         let asked = watch.worker_clock();
+        let propagate = || {
+            let chooser = &mut thread_state.chooser;
+            let choose = || chooser.choose(network, full, best, on(threads), cancel);
+            let choice = choice.unwrap_or_else(choose);
+            self.propagate_chosen(thread_state, evidence, choice, on(threads), (watch, from))
+        };
+        let Some(threads) = threads else { return propagate() };
         threads.install(|| {
             watch.note_activity(Activity::Start, worker(), asked);
             let _awake = self.keep_awake(threads);
-            self.propagate_best(thread_state, evidence, best, context, (watch, from))
+            propagate()
         })
     }
 
@@ -124,14 +139,14 @@ impl<T: Real> Shared<T> {
         self.optimisations.has(Optimisation::AwakeThreads).then(|| Awake::new(threads))
     }
 
-    /// As [`propagate`](Self::propagate), where `best` is what
-    /// [`find_best`](StrategyChooser::find_best) has just returned. The propagation began at
-    /// `from`. If `context` has threads, one of them must make the call.
-    fn propagate_best(
+    /// As [`propagate`](Self::propagate), where `choice` is what
+    /// [`choose`](StrategyChooser::choose) has just returned. The propagation began at `from`. If
+    /// `context` has threads, one of them must make the call.
+    fn propagate_chosen(
         &self,
         thread_state: &mut ThreadState<T>,
         evidence: &Evidence,
-        best: (f64, Strategy),
+        choice: Choice,
         context: ExecutionContext<'_>,
         (watch, mut from): (&Watch, WorkerClock),
     ) -> Result<Posteriors, RunError> {
@@ -141,8 +156,7 @@ impl<T: Real> Shared<T> {
         let mut made_entries = 0;
         let (filled, state, messages, ln_constant) =
             watch.stage_with_clock(Stage::Initialise, from, |_| {
-                let (structure, cancel) = (&self.structure, watch.cancel_token());
-                let strategy = chooser.prepare(network, structure, evidence, best, context, cancel);
+                let strategy = chooser.prepare(network, evidence, choice, context);
                 made_entries = chooser.made_entries;
                 let cached = chooser.cached().filter(|_| strategy != Strategy::FullTree);
                 let (filled, state, messages, ln_constant) = match cached {

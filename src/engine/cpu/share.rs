@@ -5,9 +5,9 @@ use rayon::ThreadPool;
 use crate::engine::cpu::context::MIN_PARALLEL_ENTRIES;
 use crate::engine::threads::map_dynamic;
 
-/// Minimum cost of the items that a thread takes at a time, in table entries: about ten
-/// microseconds of work. If it is wrong, only speed changes.
-const MIN_TAKEN: usize = 16_384;
+/// Minimum cost of the items that a thread takes at a time, in table entries: some microseconds of
+/// work. If it is wrong, only speed changes.
+const MIN_TAKEN: usize = 4_096;
 
 /// Calls `work` with consecutive parts of `items`, which together are all items. `cost` is the cost
 /// of an item, in table entries. All items are one part if they cost little, or without `threads`.

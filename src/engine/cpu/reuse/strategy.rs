@@ -45,6 +45,15 @@ pub enum Strategy {
     RebuiltTree,
 }
 
+/// How to propagate, and through which tree.
+pub struct Choice {
+    /// The forecast time, in nanoseconds.
+    pub cost: f64,
+    strategy: Strategy,
+    /// A new reduced tree; `None` for the cached tree or the full tree.
+    reduced: Option<ReducedTree>,
+}
+
 /// Chooses strategies, and caches the last reduced tree.
 #[derive(Debug)]
 pub struct StrategyChooser<T> {
@@ -61,6 +70,9 @@ pub struct StrategyChooser<T> {
     spare_states: Vec<State>,
     /// The last search, if it was in vain.
     failed_search: Option<FailedSearch>,
+    /// The forecast time of a propagation in the last tree that a search found, including making
+    /// this tree, in nanoseconds.
+    last_found: Option<f64>,
     /// Number of table entries that were made for the current propagation, not counting factored
     /// tables.
     pub made_entries: usize,
@@ -125,6 +137,7 @@ impl<T: Real> StrategyChooser<T> {
             pool: ReusePool::new(),
             spare_states: Vec::new(),
             failed_search: None,
+            last_found: None,
             made_entries: 0,
             peak_bytes: 0,
         }
@@ -154,34 +167,56 @@ impl<T: Real> StrategyChooser<T> {
         best
     }
 
-    /// Chooses how to propagate `evidence`, finds what has to be computed in the chosen tree, and
-    /// makes the tables of this tree if necessary. `full` is the structure of the full tree, and
-    /// `best` what [`find_best`](Self::find_best) has just returned.
+    /// The expected time of a propagation, in nanoseconds, before a search for a reduced tree.
+    /// `best` is the forecast time of the best way without a new tree. A search is expected to find
+    /// a tree like the last one that was found.
+    pub fn expected(&self, best: f64) -> f64 {
+        self.last_found.map_or(best, |found| found.min(best))
+    }
+
+    /// Chooses how to propagate evidence, and finds the tree to propagate through. `full` is the
+    /// structure of the full tree, and `best` what [`find_best`](Self::find_best) has just
+    /// returned.
     ///
     /// If no tree, no messages and no failed search are kept from earlier propagations, the choice
     /// depends only on the evidence and on `context`, but not on its threads.
-    pub fn prepare(
+    pub fn choose(
         &mut self,
         network: &Network,
         full: &Structure,
-        evidence: &Evidence,
-        mut best: (f64, Strategy),
+        best: (f64, Strategy),
         context: ExecutionContext<'_>,
         cancel: &CancelToken,
-    ) -> Strategy {
+    ) -> Choice {
         let removes_same =
             self.cached.as_ref().is_some_and(|cached| cached.removes_same(&self.observed));
-        let may_reduce = context.optimisations.has(Optimisation::ReducedTrees);
-        if !removes_same
-            && may_reduce
-            && let Some(reduced) = self.reduce(network, full, best.0, context, cancel)
-        {
+        let may_reduce = context.optimisations.has(Optimisation::ReducedTrees) && !removes_same;
+        let found = may_reduce.then(|| self.reduce(network, full, best.0, context, cancel));
+        match found.flatten() {
+            Some((reduced, cost)) => {
+                self.last_found = Some(cost);
+                Choice { cost, strategy: Strategy::RebuiltTree, reduced: Some(reduced) }
+            }
+            None => Choice { cost: best.0, strategy: best.1, reduced: None },
+        }
+    }
+
+    /// Makes the tables of the tree that was chosen, if necessary, and finds what has to be
+    /// computed in it. `choice` is what [`choose`](Self::choose) has just returned.
+    pub fn prepare(
+        &mut self,
+        network: &Network,
+        evidence: &Evidence,
+        choice: Choice,
+        context: ExecutionContext<'_>,
+    ) -> Strategy {
+        let Choice { strategy, reduced, .. } = choice;
+        if let Some(reduced) = reduced {
             if self.reusable(&reduced, context).is_none() {
                 self.drop_cached();
             }
             self.rebuild(network, Some(reduced), evidence, context);
-            best.1 = Strategy::RebuiltTree;
-        } else if best.1 == Strategy::RebuiltTree {
+        } else if strategy == Strategy::RebuiltTree {
             // The tables of both trees share memory, but the rest of both trees would be in memory
             // at the same time. If the total, with the tables counted once, exceeds the limit, the
             // cached tree is dropped first.
@@ -192,7 +227,7 @@ impl<T: Real> StrategyChooser<T> {
             let reduced = if is_too_large { self.drop_cached() } else { None };
             self.rebuild(network, reduced, evidence, context);
         }
-        best.1
+        strategy
     }
 
     /// The forecast time of the propagation that was [prepared](Self::prepare), in nanoseconds. A
@@ -352,7 +387,7 @@ impl<T: Real> StrategyChooser<T> {
         best: f64,
         context: ExecutionContext<'_>,
         cancel: &CancelToken,
-    ) -> Option<ReducedTree> {
+    ) -> Option<(ReducedTree, f64)> {
         let is_observed: Vec<bool> = self.observed.iter().map(Option::is_some).collect();
         let (count, unobserved) =
             (is_observed.len(), is_observed.iter().filter(|observed| !*observed).count());
@@ -391,7 +426,7 @@ impl<T: Real> StrategyChooser<T> {
         // A search that was cancelled says nothing about the next one.
         self.failed_search = (found.is_none() && !cancel.is_cancelled())
             .then_some(FailedSearch { is_observed, cost });
-        found
+        found.map(|reduced| (reduced, cost))
     }
 }
 
