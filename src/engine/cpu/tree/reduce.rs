@@ -14,29 +14,25 @@ use crate::graph::{CliqueTree, Heuristic, MoralGraph, clique_tree};
 use crate::lowering::{Optimisation, Optimisations, Shape};
 use crate::network::{FactorId, Network, VariableId};
 
-/// The heuristics to try in a small network, in order, except that the heuristic of a previous tree
-/// comes first. The tree of the second heuristic replaces the first only if it is smaller, or, if
-/// there is a previous tree whose cliques may be reused, more than a quarter smaller.
+/// The heuristics to try, in order, except that the heuristic of a previous tree comes first. The
+/// tree of the second heuristic replaces the first only if it is smaller, or, if there is a
+/// previous tree whose cliques may be reused, more than a quarter smaller.
 ///
 /// In random cases of Barley, Water and Mildew with a fifth of the variables observed,
-/// [`Heuristic::MinWeight`] alone found trees with 1.2 to 1.6 times as many entries, and as a third
-/// heuristic it saved less than one percent.
-const SMALL_HEURISTICS: [Heuristic; 2] = [Heuristic::WeightedMinFill, Heuristic::MinFill];
+/// [`Heuristic::MinWeight`] alone found trees with 1.2 to 1.6 times as many entries as
+/// [`Heuristic::WeightedMinFill`], but in a case of Diabetes a propagation took 1.6 times as long
+/// without it. [`Heuristic::MinFill`] as a third saved at most three percent of the entries.
+const HEURISTICS: [Heuristic; 2] = [Heuristic::WeightedMinFill, Heuristic::MinWeight];
 
-/// As [`SMALL_HEURISTICS`], for a large network, where counting fill edges takes a noticeable share
-/// of the time.
-const LARGE_HEURISTICS: [Heuristic; 2] = [Heuristic::MinWeight, Heuristic::WeightedMinFill];
+/// The second heuristic is tried only if the tree of the first has at least this many table entries
+/// per unobserved variable. Otherwise, trying it takes longer than a smaller tree is likely to
+/// save. Tuned on the paper's eight networks; if it is wrong, only speed changes (and last bits of
+/// results).
+const RETRY_ENTRIES_PER_VARIABLE: u64 = 4_000;
 
-/// A network with more unobserved variables than this is large. Its cliques are laid out on all
-/// threads. Tuned on the paper's eight networks; if it is wrong, only speed changes (and last bits
-/// of results).
-const MAX_SMALL_NETWORK: usize = 200;
-
-/// A second heuristic is tried only if the tree of the first has at least this many table entries
-/// per unobserved variable. Otherwise, trying it takes longer than a smaller tree saves: on average
-/// three percent of the entries in the cases above. If it is wrong, only speed changes (and last
-/// bits of results).
-const RETRY_ENTRIES_PER_VARIABLE: u64 = 10_000;
+/// The cliques are laid out on several threads if there are more unobserved variables than this.
+/// For fewer, waking a thread would take too long. If it is wrong, only speed changes.
+const MAX_VARIABLES_ALONE: usize = 200;
 
 /// A junction tree of the variables that are not observed.
 #[derive(Debug)]
@@ -113,8 +109,7 @@ pub fn reduce(
     let Search { max_entries, width, threads, optimisations, cancel } = search;
     let unobserved: Vec<VariableId> = network.ids().filter(|v| !is_observed[v.index()]).collect();
     let (graph, families) = reduced_graph(network, is_observed, &unobserved);
-    let is_large = graph.len() > MAX_SMALL_NETWORK;
-    let mut heuristics = if is_large { LARGE_HEURISTICS } else { SMALL_HEURISTICS };
+    let mut heuristics = HEURISTICS;
     if let Some(previous) = previous {
         // Try the heuristic of the previous tree first, because it leaves most cliques unchanged.
         heuristics.sort_by_key(|&heuristic| heuristic != previous.heuristic);
@@ -128,7 +123,7 @@ pub fn reduce(
         None => entries,
     };
     let (tree, heuristic) = clique_tree(&graph, &heuristics, max_entries, next_limit, cancel)?;
-    let threads = threads.filter(|_| is_large);
+    let threads = threads.filter(|_| graph.len() > MAX_VARIABLES_ALONE);
     let (shape, constants) = shape(tree, &unobserved, &families);
     let previous = previous.map(|previous| &previous.structure);
     let structure = Structure::new(network, shape, previous, optimisations, threads);
