@@ -146,6 +146,28 @@ fn the_product_at_the_root_and_the_start_of_threads_are_in_the_trace() {
 }
 
 #[test]
+fn only_a_long_propagation_enters_the_pool() {
+    let compiled = sample("mildew");
+    let mut propagator = load_as(&compiled, Precision::F64, 2, Some(Form::Tables));
+    // Every second variable is observed. The reduced tree that is found for this is small.
+    let many = probable(&compiled, 2, usize::MAX);
+    let mut starts_thread = |evidence: &Evidence| {
+        let watch = Watch::timed(compiled.plan(), CancelToken::new());
+        propagator.forget();
+        propagator.run(evidence, &watch).expect("the evidence is possible");
+        let trace = watch.trace();
+        let stage = trace.stages.iter().find(|timing| timing.stage == Stage::Initialise);
+        let begun = stage.expect("this stage was timed").start;
+        let mut starts = trace.activities.iter().filter(|a| a.activity == Activity::Start);
+        starts.next().map(|start| assert!(start.start >= begun)).is_some()
+    };
+    assert!(starts_thread(&Evidence::none()), "through the full tree");
+    assert!(starts_thread(&many), "before any search, a long propagation is expected");
+    assert!(!starts_thread(&many), "the last tree that was found is small");
+    assert!(starts_thread(&Evidence::none()), "a short propagation was expected, but it is long");
+}
+
+#[test]
 fn what_helping_threads_do_is_in_the_trace() {
     let compiled = sample("barley");
     for form in [Form::Tables, Form::TableFree] {

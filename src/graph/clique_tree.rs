@@ -30,8 +30,6 @@ pub struct CliqueTree {
     pub home: Vec<usize>,
     /// `position[v]`: the position of variable `v` in the elimination order.
     pub position: Vec<usize>,
-    /// Total entries of the tables of all cliques; 0 for a graph without variables.
-    pub entries: u64,
 }
 
 /// Runs `heuristics` on `graph` in order. Returns a tree whose cliques have fewer than `limit`
@@ -88,7 +86,6 @@ fn contract(graph: &MoralGraph, found: &Found) -> CliqueTree {
         parents: numbering.parents,
         home: home.collect(),
         position,
-        entries: found.entries,
     };
     if tree.cliques.is_empty() {
         (tree.cliques, tree.parents) = (vec![Vec::new()], vec![None]);

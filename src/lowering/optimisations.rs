@@ -43,7 +43,7 @@ pub enum Optimisation {
     ParallelPreparation,
     /// A propagation may use a junction tree of the unobserved variables.
     ReducedTrees,
-    /// More than one heuristic is tried for a reduced tree.
+    /// A second heuristic is tried if the first finds no small reduced tree.
     MoreHeuristics,
     /// The search for a reduced tree is skipped if it is expected to be in vain, and a tree that it
     /// found is used only if that is forecast to pay off.

@@ -4,9 +4,9 @@ use smallvec::SmallVec;
 
 use crate::network::{Network, VariableId};
 
-/// Number of variables for which a scope allocates no memory. If it is wrong, only speed and memory
-/// change.
-const INLINE: usize = 8;
+/// Maximum number of variables for which a scope allocates no memory. If it is wrong, only speed
+/// and memory change.
+const INLINE: usize = 6;
 
 /// The variables of a table and their numbers of states, in index order: the state of the last
 /// variable varies fastest.
@@ -130,6 +130,21 @@ pub(super) mod tests {
         Scope {
             variables: pairs.iter().map(|&(v, _)| VariableId::new(v)).collect(),
             cardinalities: pairs.iter().map(|&(_, c)| c).collect(),
+        }
+    }
+
+    #[test]
+    fn a_scope_has_any_number_of_variables() {
+        let pairs: Vec<(usize, usize)> = (0..3 * INLINE).map(|v| (v, 1 + v % 3)).collect();
+        let all = scope(&pairs);
+        for count in 0..=pairs.len() {
+            let [first, rest] = all.split_at(count);
+            assert_eq!((&first, &rest), (&scope(&pairs[..count]), &scope(&pairs[count..])));
+            assert_eq!(Scope::union([&rest, &first]), all);
+        }
+        for (at, &(v, _)) in pairs.iter().enumerate() {
+            let others = [&pairs[..at], &pairs[at + 1..]].concat();
+            assert_eq!(all.without(VariableId::new(v)), scope(&others));
         }
     }
 

@@ -5,15 +5,25 @@ use rayon::ThreadPool;
 use crate::lowering::Optimisations;
 use crate::network::Network;
 
-/// Minimum forecast time of a propagation for it to run in the thread pool, in nanoseconds. Waking
-/// a sleeping thread takes about ten microseconds, and more on a virtual machine. On two threads,
-/// some cases of Water and Mildew took 1.1 to 1.3 times as long with half this time, and others 1.2
-/// to 1.4 times as long with one and a half times. If the constant is wrong, only speed changes.
-pub const MIN_PARALLEL_NS: f64 = 200_000.0;
+/// Minimum forecast time of a propagation for it to run in the thread pool, in nanoseconds. The
+/// time to wake the threads comes on top. On two threads, half this value made some cases of Water
+/// and Mildew take 1.1 to 1.3 times as long; one and a half times this value made others take 1.2
+/// to 1.4 times as long. If the constant is wrong, only speed changes.
+const MIN_PARALLEL_NS: f64 = 180_000.0;
+
+/// Time to wake a sleeping thread, in nanoseconds; more on a virtual machine. If the constant is
+/// wrong, only speed changes.
+const WAKE_NS: f64 = 10_000.0;
+
+/// Whether a propagation that is forecast to take `cost` nanoseconds on one thread should run in
+/// the pool `threads`.
+pub fn pays_in_pool(cost: f64, threads: &ThreadPool) -> bool {
+    cost >= MIN_PARALLEL_NS + WAKE_NS * threads.current_num_threads() as f64
+}
 
 /// Minimum work of a computation for it to run on several threads, in table entries or in words of
-/// rows (see [`rows`](super::tree::rows)): about 20 microseconds. This can be less than
-/// MIN_PARALLEL_NS, because only entering the pool waits for a thread to wake. If the constant
+/// rows (see [`rows`](super::tree::rows)): about 20 microseconds. This can be less than the minimum
+/// of [`pays_in_pool`], because only entering the pool waits for a thread to wake. If the constant
 /// is wrong, only speed changes.
 pub const MIN_PARALLEL_ENTRIES: usize = 40_000;
 

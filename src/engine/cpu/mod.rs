@@ -238,7 +238,7 @@ pub(super) fn wide(
 /// Like [`PROGRAM_BYTES_PER_CLIQUE`], it was measured on a chain of 100,000 binary variables, and
 /// only matters for networks of about that size. If it is too small, an engine may take more memory
 /// than the limit.
-const TABLES_BYTES_PER_CLIQUE: u64 = 2300;
+const TABLES_BYTES_PER_CLIQUE: u64 = 2400;
 
 /// As [`TABLES_BYTES_PER_CLIQUE`], for the form without tables.
 const PROGRAM_BYTES_PER_CLIQUE: u64 = 1200;

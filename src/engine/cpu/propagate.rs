@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rayon::ThreadPool;
 
 use crate::engine::RunError;
-use crate::engine::cpu::context::{ExecutionContext, MIN_PARALLEL_ENTRIES, MIN_PARALLEL_NS};
+use crate::engine::cpu::context::{ExecutionContext, MIN_PARALLEL_ENTRIES, pays_in_pool};
 use crate::engine::cpu::helpers::worker;
 use crate::engine::cpu::pass::report::{Messages, Report};
 use crate::engine::cpu::pass::state::State;
@@ -107,30 +107,29 @@ impl<T: Real> Shared<T> {
         let ThreadState { full_tree_state: state, chooser } = &mut *thread_state;
         let mut full = FullTree { structure: &self.structure, filled: &self.full_tree, state };
         let best = chooser.find_best(network, &mut full, evidence, self.optimisations);
-        let (full, cancel) = (&self.structure, watch.cancel_token());
-        let on = |threads| ExecutionContext { threads, ..context };
-        let in_pool = |cost: f64| context.threads.filter(|_| cost >= MIN_PARALLEL_NS);
+        let (structure, cancel) = (&self.structure, watch.cancel_token());
+        let with_threads = |threads| ExecutionContext { threads, ..context };
+        let pool_for = |cost| context.threads.filter(|threads| pays_in_pool(cost, threads));
         // If the propagation is expected to be long, the search for a tree is done in the pool too,
         // because the other threads wake meanwhile.
-        let (threads, choice) = match in_pool(chooser.expected(best.0)) {
-            Some(threads) => (Some(threads), None),
-            None => {
-                let choice = chooser.choose(network, full, best, on(None), cancel);
-                (in_pool(choice.cost), Some(choice))
-            }
+        let is_expected_short = pool_for(chooser.expected_cost(best.0)).is_none();
+        let choose = |chooser: &mut StrategyChooser<T>, threads| {
+            chooser.choose(network, structure, best, with_threads(threads), cancel)
         };
+        let choice = is_expected_short.then(|| choose(chooser, None));
+        let threads = choice.as_ref().map_or(context.threads, |choice| pool_for(choice.cost));
+        watch.check()?;
+        let finish = || {
+            let choice = choice.unwrap_or_else(|| choose(&mut thread_state.chooser, threads));
+            let context = with_threads(threads);
+            self.propagate_chosen(thread_state, evidence, choice, context, (watch, from))
+        };
+        let Some(threads) = threads else { return finish() };
         let asked = watch.worker_clock();
-        let propagate = || {
-            let chooser = &mut thread_state.chooser;
-            let choose = || chooser.choose(network, full, best, on(threads), cancel);
-            let choice = choice.unwrap_or_else(choose);
-            self.propagate_chosen(thread_state, evidence, choice, on(threads), (watch, from))
-        };
-        let Some(threads) = threads else { return propagate() };
         threads.install(|| {
             watch.note_activity(Activity::Start, worker(), asked);
             let _awake = self.keep_awake(threads);
-            propagate()
+            finish()
         })
     }
 

@@ -5,8 +5,9 @@ use rayon::ThreadPool;
 use crate::engine::cpu::context::MIN_PARALLEL_ENTRIES;
 use crate::engine::threads::map_dynamic;
 
-/// Minimum cost of the items that a thread takes at a time, in table entries: some microseconds of
-/// work. If it is wrong, only speed changes.
+/// Minimum cost of the items that a thread takes at a time, in table entries: about two
+/// microseconds of work. With four times this value, Barley with a fifth of the variables observed
+/// took 1.02 times as long on two threads. If it is wrong, only speed changes.
 const MIN_TAKEN: usize = 4_096;
 
 /// Calls `work` with consecutive parts of `items`, which together are all items. `cost` is the cost

@@ -45,9 +45,10 @@ pub enum Strategy {
     RebuiltTree,
 }
 
-/// How to propagate, and through which tree.
+/// A strategy, and the reduced tree that was found for it.
 pub struct Choice {
-    /// The forecast time, in nanoseconds.
+    /// The forecast time of the propagation, including making tables but not the search, in
+    /// nanoseconds.
     pub cost: f64,
     strategy: Strategy,
     /// A new reduced tree; `None` for the cached tree or the full tree.
@@ -70,9 +71,8 @@ pub struct StrategyChooser<T> {
     spare_states: Vec<State>,
     /// The last search, if it was in vain.
     failed_search: Option<FailedSearch>,
-    /// The forecast time of a propagation in the last tree that a search found, including making
-    /// this tree, in nanoseconds.
-    last_found: Option<f64>,
+    /// The forecast time of the propagation after the last search, as in [`Choice::cost`].
+    last_cost: Option<f64>,
     /// Number of table entries that were made for the current propagation, not counting factored
     /// tables.
     pub made_entries: usize,
@@ -137,7 +137,7 @@ impl<T: Real> StrategyChooser<T> {
             pool: ReusePool::new(),
             spare_states: Vec::new(),
             failed_search: None,
-            last_found: None,
+            last_cost: None,
             made_entries: 0,
             peak_bytes: 0,
         }
@@ -168,10 +168,10 @@ impl<T: Real> StrategyChooser<T> {
     }
 
     /// The expected time of a propagation, in nanoseconds, before a search for a reduced tree.
-    /// `best` is the forecast time of the best way without a new tree. A search is expected to find
-    /// a tree like the last one that was found.
-    pub fn expected(&self, best: f64) -> f64 {
-        self.last_found.map_or(best, |found| found.min(best))
+    /// `best` is the forecast time of the best way without a new tree. The search is expected to
+    /// find a tree like the last one.
+    pub fn expected_cost(&self, best: f64) -> f64 {
+        self.last_cost.map_or(best, |cost| cost.min(best))
     }
 
     /// Chooses how to propagate evidence, and finds the tree to propagate through. `full` is the
@@ -194,7 +194,6 @@ impl<T: Real> StrategyChooser<T> {
         let found = may_reduce.then(|| self.reduce(network, full, best.0, context, cancel));
         match found.flatten() {
             Some((reduced, cost)) => {
-                self.last_found = Some(cost);
                 Choice { cost, strategy: Strategy::RebuiltTree, reduced: Some(reduced) }
             }
             None => Choice { cost: best.0, strategy: best.1, reduced: None },
@@ -270,7 +269,8 @@ impl<T: Real> StrategyChooser<T> {
         TableInputs::of_structure(network, &self.observed, optimisations)
     }
 
-    /// Forgets the cached tree and its messages, but keeps their memory.
+    /// Forgets the cached tree and its messages, but keeps their memory. What the last search
+    /// brought is not forgotten: it affects only where the next propagation runs.
     pub fn forget(&mut self) {
         self.drop_cached();
         self.failed_search = None;
@@ -423,6 +423,7 @@ impl<T: Real> StrategyChooser<T> {
             .filter(|reduced| reduced.bytes() <= context.reduced_tree_bytes);
         let cost = found.as_ref().map_or(best, cost);
         let found = found.filter(|_| cost < best || !has_limits);
+        self.last_cost = Some(cost.min(best));
         // A search that was cancelled says nothing about the next one.
         self.failed_search = (found.is_none() && !cancel.is_cancelled())
             .then_some(FailedSearch { is_observed, cost });

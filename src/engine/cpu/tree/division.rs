@@ -56,8 +56,9 @@ pub struct TargetTable {
 
 /// The rows of a table, in blocks that are not divided.
 ///
-/// In every table onto which the rows are summed, the first row of a block meets the first entry
-/// that the block meets, and the last row meets the last. So only these two rows are looked at.
+/// The rows have consecutive entries of their own table, from its first entry to its last. In the
+/// table of every port, the first row of a block meets the first entry that the block meets, and
+/// the last row meets the last. So only these two rows are looked at.
 #[derive(Clone, Copy)]
 pub struct RowBlocks<'a> {
     /// The words of all rows.
@@ -69,7 +70,7 @@ pub struct RowBlocks<'a> {
 }
 
 impl<'a> RowBlocks<'a> {
-    /// The blocks of `rows`, which begin with a block.
+    /// The blocks of `rows`, which begin and end with a block.
     pub fn part(self, rows: &Range<usize>) -> Self {
         Self { words: &self.words[rows.start * self.stride..rows.end * self.stride], ..self }
     }
@@ -205,9 +206,9 @@ fn min_part_with_copies(entries: usize) -> usize {
     MIN_PART.max(entries.div_ceil(MAX_COPIES))
 }
 
-/// The number of entries of `table` that a row meets.
-fn met_entries(row: &[u32], table: &TargetTable) -> u32 {
-    if table.is_vector { row[1] } else { 1 }
+/// The number of entries of a table that `row` meets. `is_vector` is as in [`TargetTable`].
+pub fn met_entries(row: &[u32], is_vector: bool) -> u32 {
+    if is_vector { row[1] } else { 1 }
 }
 
 /// By block: the first entry of `table` that this block or a later one meets.
@@ -223,8 +224,8 @@ fn met_from(blocks: RowBlocks<'_>, table: &TargetTable) -> Vec<u32> {
 struct BlockStarts {
     /// By block: its first entry.
     entries: Vec<u32>,
-    /// By block: the number of tables, the first in their order, of which no entry is met both
-    /// before the block and from the block on.
+    /// By block: how many tables, counted from the first, have no entry that is met both before
+    /// this block and from it on.
     separated: Vec<usize>,
 }
 
@@ -232,17 +233,17 @@ impl BlockStarts {
     /// The starts of `blocks`. Each of `tables` comes with what [`met_from`] returns for it.
     fn new<'a>(
         blocks: RowBlocks<'_>,
-        tables: impl DoubleEndedIterator<Item = (&'a TargetTable, &'a [u32])> + ExactSizeIterator,
+        tables: impl Iterator<Item = (&'a TargetTable, &'a [u32])>,
     ) -> Self {
         let entries: Vec<u32> = blocks.ends().map(|(first, _)| first[0]).collect();
-        let mut separated = vec![tables.len(); entries.len()];
-        for (number, (table, met)) in tables.enumerate().rev() {
+        let mut separated = vec![usize::MAX; entries.len()];
+        for (number, (table, met)) in tables.enumerate() {
             let mut end = 0;
             for ((separated, &met), (_, last)) in separated.iter_mut().zip(met).zip(blocks.ends()) {
                 if met < end {
-                    *separated = number;
+                    *separated = number.min(*separated);
                 }
-                end = end.max(last[table.word] + met_entries(last, table));
+                end = end.max(last[table.word] + met_entries(last, table.is_vector));
             }
         }
         Self { entries, separated }
@@ -285,6 +286,46 @@ mod tests {
     }
 
     #[test]
+    fn parts_begin_where_the_divided_tables_are_separated() {
+        let mut rng = Pcg64Mcg::seed_from_u64(11);
+        let mut cuts = 0;
+        for _ in 0..300 {
+            // Rows of ten entries, each a block. Each word mostly grows from row to row.
+            let count = rng.random_range(1..60);
+            let mut words = Vec::new();
+            for row in 0..count {
+                words.extend([row * 10, 10]);
+                words.extend([0; 3].map(|_| row * 4 + rng.random_range(0..12)));
+            }
+            let blocks = RowBlocks { words: &words, stride: 5, rows: 1 };
+            let table = |word| TargetTable { word, range: 0..1_000, is_vector: word == 3 };
+            let tables = [3, 4, 2].map(table);
+            let met = tables.each_ref().map(|table| met_from(blocks, table));
+            let starts = BlockStarts::new(blocks, tables.iter().zip(met.iter().map(Vec::as_slice)));
+            let rows: Vec<&[u32]> = words.chunks(5).collect();
+            let separates = |row: usize, table: &TargetTable| {
+                let end = |row: &&[u32]| row[table.word] + met_entries(row, table.is_vector);
+                let end = rows[..row].iter().map(end).max();
+                end <= rows[row..].iter().map(|row| row[table.word]).min()
+            };
+            let (entries, min_part) = (count as usize * 10, rng.random_range(1..100));
+            for divided in 0..=3 {
+                let mut expected = vec![0];
+                for row in 1..count as usize {
+                    let begin = expected[expected.len() - 1];
+                    let is_long = (row - begin) * 10 >= min_part && entries - row * 10 >= min_part;
+                    if is_long && tables[..divided].iter().all(|table| separates(row, table)) {
+                        expected.push(row);
+                    }
+                }
+                assert_eq!(starts.parts(divided, entries, min_part), expected);
+                cuts += if divided == 3 { expected.len() - 1 } else { 0 };
+            }
+        }
+        assert!(cuts > 30, "all three tables were separated {cuts} times");
+    }
+
+    #[test]
     fn the_first_and_last_row_of_a_block_meet_its_first_and_last_entries() {
         let variables = [3, 2, 40, 1, 4, 300].into_iter().enumerate().map(|(v, states)| {
             Variable::new(format!("v{v}"), (0..states).map(|state| format!("s{state}")))
@@ -309,7 +350,7 @@ mod tests {
                     for (port, word) in layout.ports.iter().zip(ROW_HEAD..) {
                         let is_vector = port.is_vector;
                         let table = TargetTable { word, range: 0..0, is_vector };
-                        let end = |row: &&[u32]| row[word] + met_entries(row, &table);
+                        let end = |row: &&[u32]| row[word] + met_entries(row, table.is_vector);
                         assert_eq!(rows.iter().map(|row| row[word]).min(), Some(rows[0][word]));
                         assert_eq!(rows.iter().map(end).max(), rows.last().map(end));
                     }
@@ -410,7 +451,7 @@ mod tests {
                     let TableDivision::Divided(ranges) = division else { continue };
                     for row in words[part.start * 4..part.end * 4].chunks(4) {
                         let at = row[table.word] as usize;
-                        let end = at + met_entries(row, table) as usize;
+                        let end = at + met_entries(row, table.is_vector) as usize;
                         assert!(ranges[number].start <= at && end <= ranges[number].end);
                     }
                     assert_eq!(ranges[0].start, table.range.start);

@@ -167,13 +167,17 @@ impl Layout {
     }
 }
 
+/// Maximum number of variables or ports for which a [`Group`] allocates no memory. If it is wrong,
+/// only speed changes.
+const INLINE: usize = 8;
+
 /// Variables that are in the same ports.
 struct Group {
-    variables: SmallVec<[VariableId; 8]>,
+    variables: SmallVec<[VariableId; INLINE]>,
     /// The product of the numbers of states of the variables.
     entries: usize,
     /// The numbers of the ports, ascending.
-    ports: SmallVec<[usize; 8]>,
+    ports: SmallVec<[usize; INLINE]>,
 }
 
 impl Group {

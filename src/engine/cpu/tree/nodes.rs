@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::allocate;
 use crate::engine::cpu::context::MIN_SHARED_ENTRIES;
-use crate::engine::cpu::tree::division::{Division, RowBlocks, TargetTable};
+use crate::engine::cpu::tree::division::{Division, RowBlocks, TargetTable, met_entries};
 use crate::engine::cpu::tree::entry_map::EntryMap;
 use crate::engine::cpu::tree::places::{BeliefTable, VariablePlaces};
 use crate::engine::cpu::tree::rows::{ParentPort, ROW_HEAD, SumWord, SumWords};
@@ -192,7 +192,7 @@ impl Node {
         write(&mut written);
         if let Some(inverse) = inverse {
             inverse.fill(NO_ENTRY);
-            // Division is slow, and most runs have a single entry.
+            // Division is slow, and most permutations have runs of one entry.
             let run_at = |at: u32| if *run == 1 { at as usize } else { at as usize / *run };
             for (from, &to) in (0..).step_by(*run).zip(&written) {
                 inverse[run_at(to)] = from;
@@ -246,8 +246,8 @@ impl Node {
     fn met_above_by(&self, blocks: RowBlocks<'_>) -> Range<usize> {
         let Some(port) = self.port else { return 0..0 };
         let met = blocks.ends().map(|(first, last)| {
-            let entries = if port.is_vector { last[1] } else { 1 };
-            first[port.word] as usize..(last[port.word] + entries) as usize
+            let end = last[port.word] + met_entries(last, port.is_vector);
+            first[port.word] as usize..end as usize
         });
         met.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0)
     }
@@ -381,18 +381,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_meet_all_entries_of_the_separator_between_their_first_and_last() {
-        // Rows of two entries; the third word of each points into the table of the separator above.
-        let words = vec![0, 2, 7, 2, 2, 5, 4, 2, 9, 6, 2, 1];
+    fn blocks_meet_all_entries_of_the_separator_between_their_first_and_last() {
+        // Rows of two entries, in blocks of two rows; the third word of each points into the table
+        // of the separator above.
+        let words = [0, 2, 5, 2, 2, 7, 4, 2, 3, 6, 2, 9, 8, 2, 1];
+        let blocks = RowBlocks { words: &words, stride: 3, rows: 2 };
         let met_by = |is_vector, rows| {
             let port = Some(ParentPort { word: ROW_HEAD, is_vector });
-            let blocks = RowBlocks { words: &words, stride: 3, rows: 1 };
             Node { port, ..Node::default() }.met_above_by(blocks.part(&rows))
         };
-        assert_eq!(met_by(false, 0..3), 5..10);
-        assert_eq!(met_by(true, 0..3), 5..11);
-        assert_eq!(met_by(true, 3..4), 1..3);
-        let blocks = RowBlocks { words: &words, stride: 3, rows: 1 };
-        assert_eq!(Node::default().met_above_by(blocks), 0..0);
+        assert_eq!(met_by(false, 0..4), 3..10);
+        assert_eq!(met_by(true, 0..4), 3..11);
+        assert_eq!(met_by(true, 0..2), 5..9);
+        assert_eq!(met_by(true, 4..5), 1..3);
+        assert_eq!(Node::default().met_above_by(blocks), 0..0, "the root");
     }
 }

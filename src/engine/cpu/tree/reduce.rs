@@ -24,15 +24,16 @@ use crate::network::{FactorId, Network, VariableId};
 /// without it. [`Heuristic::MinFill`] as a third saved at most three percent of the entries.
 const HEURISTICS: [Heuristic; 2] = [Heuristic::WeightedMinFill, Heuristic::MinWeight];
 
-/// The second heuristic is tried only if the tree of the first has at least this many table entries
-/// per unobserved variable. Otherwise, trying it takes longer than a smaller tree is likely to
-/// save. Tuned on the paper's eight networks; if it is wrong, only speed changes (and last bits of
-/// results).
+/// The second heuristic is tried only if the first finds no tree with fewer table entries per
+/// unobserved variable than this. Otherwise, trying it takes longer than a smaller tree is likely
+/// to save. Tuned on the paper's eight networks; if it is wrong, only speed changes (and last bits
+/// of results).
 const RETRY_ENTRIES_PER_VARIABLE: u64 = 4_000;
 
-/// The cliques are laid out on several threads if there are more unobserved variables than this.
-/// For fewer, waking a thread would take too long. If it is wrong, only speed changes.
-const MAX_VARIABLES_ALONE: usize = 200;
+/// The cliques are laid out on several threads if there are at least this many unobserved
+/// variables. With fewer, that takes tens of microseconds, and the caller may be outside of the
+/// thread pool, where it would first wait for a thread to wake. If it is wrong, only speed changes.
+const MIN_PARALLEL_VARIABLES: usize = 200;
 
 /// A junction tree of the variables that are not observed.
 #[derive(Debug)]
@@ -114,16 +115,17 @@ pub fn reduce(
         // Try the heuristic of the previous tree first, because it leaves most cliques unchanged.
         heuristics.sort_by_key(|&heuristic| heuristic != previous.heuristic);
     }
+    let count = if optimisations.has(Optimisation::MoreHeuristics) { heuristics.len() } else { 1 };
     // The limit for the second heuristic, if the tree of the first has `entries` table entries: the
     // second tree must have fewer than the limit to replace the first. Zero to try no second.
     let next_limit = |entries: u64| match previous {
-        _ if !optimisations.has(Optimisation::MoreHeuristics) => 0,
         _ if entries / RETRY_ENTRIES_PER_VARIABLE < graph.len() as u64 => 0,
         Some(_) => entries / 4 * 3,
         None => entries,
     };
-    let (tree, heuristic) = clique_tree(&graph, &heuristics, max_entries, next_limit, cancel)?;
-    let threads = threads.filter(|_| graph.len() > MAX_VARIABLES_ALONE);
+    let heuristics = &heuristics[..count];
+    let (tree, heuristic) = clique_tree(&graph, heuristics, max_entries, next_limit, cancel)?;
+    let threads = threads.filter(|_| graph.len() >= MIN_PARALLEL_VARIABLES);
     let (shape, constants) = shape(tree, &unobserved, &families);
     let previous = previous.map(|previous| &previous.structure);
     let structure = Structure::new(network, shape, previous, optimisations, threads);
@@ -181,4 +183,63 @@ fn shape(
         clique.sort_unstable();
     }
     (shape.with_bounded_siblings(), constants)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::seq::SliceRandom;
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+    use crate::network::{Factor, Variable};
+
+    /// A network of twelve variables and twenty factors over two of them.
+    fn network(rng: &mut Pcg64Mcg) -> Network {
+        let states: Vec<usize> = (0..12).map(|_| rng.random_range(2..7)).collect();
+        let variables = states.iter().enumerate().map(|(v, &states)| {
+            Variable::new(format!("v{v}"), (0..states).map(|state| format!("s{state}")))
+        });
+        let variables = variables.collect();
+        let mut scope: Vec<usize> = (0..12).collect();
+        let mut factor = || {
+            scope.shuffle(rng);
+            let entries = states[scope[0]] * states[scope[1]];
+            Factor::new(
+                scope[..2].iter().map(|&v| VariableId::new(v)).collect(),
+                vec![0.5; entries],
+            )
+        };
+        let factors = (0..20).map(|_| factor()).collect();
+        Network::markov("test", variables, factors).expect("the network is valid")
+    }
+
+    fn entries(tree: &ReducedTree) -> u64 {
+        tree.structure.layouts.iter().map(|layout| layout.entries() as u64).sum()
+    }
+
+    #[test]
+    fn the_second_heuristic_is_tried_if_the_first_finds_no_small_tree() {
+        let mut rng = Pcg64Mcg::seed_from_u64(2);
+        let cancel = CancelToken::new();
+        let mut smaller = 0;
+        for _ in 0..200 {
+            let network = network(&mut rng);
+            let is_observed = [false; 12];
+            let find = |max_entries, optimisations| {
+                let search = Search { max_entries, optimisations, ..Search::unlimited(&cancel) };
+                reduce(&network, &is_observed, None, search).map(|tree| entries(&tree))
+            };
+            let all = Optimisations::default();
+            let one = all.without(Optimisation::MoreHeuristics);
+            let first = find(u64::MAX, all).expect("there is no limit");
+            assert_eq!(find(u64::MAX, one), Some(first), "the tree is small");
+            assert_eq!(find(first, one), None, "only one heuristic is tried");
+            if let Some(second) = find(first, all) {
+                assert!(second < first);
+                smaller += 1;
+            }
+        }
+        assert!(smaller > 5, "the second heuristic found {smaller} smaller trees");
+    }
 }
