@@ -30,11 +30,6 @@ const HEURISTICS: [Heuristic; 2] = [Heuristic::WeightedMinFill, Heuristic::MinWe
 /// of results).
 const RETRY_ENTRIES_PER_VARIABLE: u64 = 4_000;
 
-/// The cliques are laid out on several threads if there are at least this many unobserved
-/// variables. With fewer, that takes tens of microseconds, and the caller may be outside of the
-/// thread pool, where it would first wait for a thread to wake. If it is wrong, only speed changes.
-const MIN_PARALLEL_VARIABLES: usize = 200;
-
 /// A junction tree of the variables that are not observed.
 #[derive(Debug)]
 pub struct ReducedTree {
@@ -81,8 +76,7 @@ pub struct Search<'a> {
     pub max_entries: u64,
     /// Size of a table entry in bytes.
     pub width: usize,
-    /// With threads, the cliques of a large network are laid out in parallel; the result is the
-    /// same.
+    /// With threads, the cliques are laid out in parallel; the result is the same.
     pub threads: Option<&'a ThreadPool>,
     pub optimisations: Optimisations,
     pub cancel: &'a CancelToken,
@@ -125,7 +119,6 @@ pub fn reduce(
     };
     let heuristics = &heuristics[..count];
     let (tree, heuristic) = clique_tree(&graph, heuristics, max_entries, next_limit, cancel)?;
-    let threads = threads.filter(|_| graph.len() >= MIN_PARALLEL_VARIABLES);
     let (shape, constants) = shape(tree, &unobserved, &families);
     let previous = previous.map(|previous| &previous.structure);
     let structure = Structure::new(network, shape, previous, optimisations, threads);
