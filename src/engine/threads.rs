@@ -122,40 +122,69 @@ impl Drop for Awake {
     }
 }
 
+/// An item of [`map_dynamic`], which later becomes its result.
+struct Place<I, R> {
+    is_taken: AtomicBool,
+    content: Mutex<(Option<I>, Option<R>)>,
+}
+
+/// A thread without an item waits for the items of other threads for this many rounds before rayon
+/// may give it other work: some ten microseconds. If the number is wrong, only speed changes.
+const MAX_WAITING_ROUNDS: u32 = 2_000;
+
 /// Calls `work` with each of `items`, on the threads of the caller's pool, and returns the results
-/// in order. A thread takes the next item when it has finished one (dynamic scheduling).
+/// in order. A thread takes the next item when it has finished one (dynamic scheduling). It begins
+/// at a place in the list that depends on its own number, so that when the same items are mapped
+/// again, it likely takes the same ones and finds their data in its cache.
 ///
 /// Every thread is offered the whole list at once. A parallel iterator of rayon divides its items
 /// into halves instead, so the last threads get work only after a chain of steals, which takes
 /// longer than a part of a message.
 ///
 /// Call this on a thread of a pool. `work` may call this function itself. A thread that waits there
-/// may meanwhile run any number of the remaining items, and the time of its own item then includes
-/// theirs. Calls of `work` are nested at most as deep as the pool has threads, so `work` should
-/// need little stack.
+/// for long may meanwhile run any number of the remaining items, and the time of its own item then
+/// includes theirs. Calls of `work` are nested at most as deep as the pool has threads, so `work`
+/// should need little stack.
 pub(super) fn map_dynamic<I: Send, R: Send>(
     items: impl IntoIterator<Item = I>,
     work: impl Fn(I) -> R + Sync,
 ) -> Vec<R> {
-    // Each item has a place of its own, which later holds the result.
-    let places: Vec<Mutex<(Option<I>, Option<R>)>> =
-        items.into_iter().map(|item| Mutex::new((Some(item), None))).collect();
-    let next = AtomicUsize::new(0);
+    let place =
+        |item| Place { is_taken: AtomicBool::new(false), content: Mutex::new((Some(item), None)) };
+    let places: Vec<Place<I, R>> = items.into_iter().map(place).collect();
+    let unfinished = AtomicUsize::new(places.len());
+    let threads = rayon::current_num_threads();
     let take_items = || {
-        while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let mut place = place.lock().expect("no other thread takes this item");
-            place.1 = place.0.take().map(&work);
+        let worker = rayon::current_thread_index().unwrap_or(0);
+        let (before, after) = places.split_at(worker * places.len() / threads);
+        for place in after.iter().chain(before) {
+            // Reading first is cheaper, and most items are taken by others.
+            let is_taken = &place.is_taken;
+            if is_taken.load(Ordering::Relaxed) || is_taken.swap(true, Ordering::Relaxed) {
+                continue;
+            }
+            let mut content = place.content.lock().expect("no other thread takes this item");
+            content.1 = content.0.take().map(&work);
+            drop(content);
+            unfinished.fetch_sub(1, Ordering::Release);
         }
     };
     rayon::scope(|scope| {
-        for _ in 1..places.len().min(rayon::current_num_threads()) {
+        for _ in 1..places.len().min(threads) {
             scope.spawn(|_| take_items());
         }
         take_items();
+        // Other threads are at work on the last items. Where the scope ends, rayon would give this
+        // thread other work meanwhile, which can take longer than those items.
+        let mut rounds = 0;
+        while unfinished.load(Ordering::Acquire) > 0 && rounds < MAX_WAITING_ROUNDS {
+            spin_loop();
+            rounds += 1;
+        }
     });
-    let result = |place: Mutex<(_, Option<R>)>| {
-        let (_, result) = place.into_inner().expect("a panic would have left the scope");
-        result.expect("the scope waits until all items are done")
+    let result = |place: Place<I, R>| {
+        let content = place.content.into_inner().expect("a panic would have left the scope");
+        content.1.expect("the scope waits until all items are done")
     };
     places.into_iter().map(result).collect()
 }
