@@ -7,7 +7,9 @@
 //! largest group is the innermost loop of a pass over the table. Along this loop, the index into a
 //! port's table either stays the same or steps by one, so the compiler can use vector instructions
 //! whatever the numbers of states. If this loop would be longer than a row, some of the group's
-//! variables are moved to outer loops, as long as the loop does not become too short.
+//! variables are moved to outer loops, as long as the loop does not become too short. The same is
+//! done in a large table if only this group is in all of its ports: distant rows then meet
+//! different entries of all ports, so threads can share the table.
 //!
 //! The two ends of a separator may therefore order its variables differently, and messages are
 //! permuted when they are sent. This costs one indexed access per separator entry, which is little
@@ -15,6 +17,7 @@
 //! [aligned](super::structure::Structure), so that messages are permuted by runs of entries.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use smallvec::{SmallVec, smallvec};
 
@@ -29,6 +32,15 @@ pub const MAX_ROW_ENTRIES: usize = 1024;
 /// Minimum number of entries of a row, if variables are taken out of a longer run so that a table
 /// can be divided. If it is wrong, only speed changes (and last bits of results).
 const MIN_ROW_ENTRIES: usize = 256;
+
+/// Minimum number of entries of a table for which a run is split although it is short, because
+/// nothing else divides the table. Smaller tables are not worth shorter rows. If it is wrong, only
+/// speed changes (and last bits of results).
+const MIN_SPLIT_ENTRIES: usize = 1 << 17;
+
+/// Minimum number of entries of a row in such a table. If it is wrong, only speed changes (and last
+/// bits of results).
+const MIN_SPLIT_ROW_ENTRIES: usize = 64;
 
 /// Groups of variables are ordered for [`division`](super::division) until the rows can be cut at
 /// this many positions. With fewer, large tables have too few parts to occupy all threads.
@@ -76,16 +88,25 @@ impl Layout {
         let mut groups = groups(network, variables, ports, merges);
         let largest = (0..groups.len()).max_by_key(|&g| (groups[g].entries, g));
         let mut inner = largest.map(|group| groups.remove(group));
-        groups.extend(inner.as_mut().and_then(|inner| inner.split_off_slow(network)));
-        let entries = |port: &[VariableId]| -> usize {
+        let sizes = groups.iter().chain(&inner).map(|group| group.entries);
+        let entries = sizes.fold(1, usize::saturating_mul);
+        let is_divided = |inner: &Group| {
+            let holds_all = |group: &Group| inner.ports.iter().all(|port| group.is_in(*port));
+            entries < MIN_SPLIT_ENTRIES || groups.iter().any(holds_all)
+        };
+        let slow = inner.as_mut().and_then(|inner| match is_divided(inner) {
+            true => inner.split_off_slow(network, MIN_ROW_ENTRIES..MAX_ROW_ENTRIES + 1),
+            false => inner.split_off_slow(network, MIN_SPLIT_ROW_ENTRIES..MIN_ROW_ENTRIES),
+        });
+        groups.extend(slow);
+        let size = |port: &&[VariableId]| -> usize {
             port.iter().map(|&variable| network[variable].cardinality()).product()
         };
-        let sizes: Vec<usize> = ports.iter().map(|port| entries(port)).collect();
+        let sizes: Vec<usize> = ports.iter().map(size).collect();
         let largest = || (0..ports.len()).max_by_key(|&port| (sizes[port], Reverse(port)));
         let first = if has_parent { 0 } else { largest().unwrap_or(0) };
-        let is_in = |group: &Group, port: usize| group.ports.binary_search(&port).is_ok();
-        groups.sort_by_key(|group| !is_in(group, first));
-        let in_first = groups.partition_point(|group| is_in(group, first));
+        groups.sort_by_key(|group| !group.is_in(first));
+        let in_first = groups.partition_point(|group| group.is_in(first));
         // A few groups make enough parts. The order of the others is kept, because it decides how
         // far apart the entries are that consecutive rows meet.
         let held = |group: &Group| -> usize { group.ports.iter().map(|&port| sizes[port]).sum() };
@@ -109,8 +130,8 @@ impl Layout {
             inner: Scope::of(network, inner.iter().flat_map(|g| g.variables.iter().copied())),
             ports: (0..ports.len())
                 .map(|port| PortLayout {
-                    scope: scope(&|group| is_in(group, port)),
-                    is_vector: inner.as_ref().is_some_and(|group| is_in(group, port)),
+                    scope: scope(&|group| group.is_in(port)),
+                    is_vector: inner.as_ref().is_some_and(|group| group.is_in(port)),
                 })
                 .collect(),
         }
@@ -181,15 +202,20 @@ struct Group {
 }
 
 impl Group {
-    /// Takes the first variables out of a group that is longer than a row, as a group of their own,
-    /// as long as enough entries are left; `None` if there are no such variables. A long run is cut
-    /// into rows in any case. If it is cut between the states of these variables instead, they can
-    /// be placed among the slowest variables.
-    fn split_off_slow(&mut self, network: &Network) -> Option<Self> {
+    /// Whether the group's variables are in port number `port`.
+    fn is_in(&self, port: usize) -> bool {
+        self.ports.binary_search(&port).is_ok()
+    }
+
+    /// Takes the first variables out of a group with too many entries for `row`, as a group of
+    /// their own, as long as enough entries for `row` are left; `None` if there are no such
+    /// variables. A long run is cut into rows in any case. If it is cut between the states of these
+    /// variables instead, they can be placed among the slowest variables.
+    fn split_off_slow(&mut self, network: &Network, row: Range<usize>) -> Option<Self> {
         let (mut count, mut entries) = (0, self.entries);
         for &variable in &self.variables {
             let left = entries / network[variable].cardinality();
-            if entries <= MAX_ROW_ENTRIES || left < MIN_ROW_ENTRIES {
+            if entries < row.end || left < row.start {
                 break;
             }
             (count, entries) = (count + 1, left);
@@ -259,6 +285,23 @@ mod tests {
         let ports = [&*all, &all[..2]];
         let layout = Layout::new(&network, &all, &ports, true, Optimisations::default());
         assert_eq!(layout.run_entries(), 60 * 30);
+    }
+
+    #[test]
+    fn a_short_run_is_split_if_nothing_else_divides_a_large_table() {
+        let (network, all) = network(&[8, 8, 8, 4, 5, 100]);
+        let layout = |ports: [&[usize]; 3]| {
+            let ports = ports.map(|port| port.iter().map(|&v| all[v]).collect::<Vec<_>>());
+            let ports = ports.each_ref().map(|port| &**port);
+            Layout::new(&network, &all, &ports, true, Optimisations::default())
+        };
+        // The last two variables are in all ports, and no other variable is.
+        let split = layout([&[0, 1, 4, 5], &[1, 2, 4, 5], &[0, 2, 3, 4, 5]]);
+        assert_eq!((split.outer.variables()[0], split.run_entries()), (all[4], 100));
+        assert!(split.ports.iter().all(|port| port.scope.variables()[0] == all[4]));
+        // They are in two ports, and so is the first variable, which is in the third port too.
+        let whole = layout([&[0, 1, 4, 5], &[0, 2, 4, 5], &[0, 1, 2, 3]]);
+        assert_eq!((whole.outer.variables()[0], whole.run_entries()), (all[0], 500));
     }
 
     #[test]
