@@ -3,10 +3,14 @@
 //! The first write to new memory takes longer than computing a table, because the operating system
 //! must provide each page.
 
+use std::hint::black_box;
 use std::sync::{Mutex, PoisonError};
 
 use super::number::TableEntry;
 use crate::engine::cpu::helpers::Helpers;
+
+/// Size of a page of memory in bytes.
+const PAGE: usize = 1 << 12;
 
 /// Minimum number of entries of memory that is kept. The allocator is as fast for smaller tables.
 /// If it is wrong, only speed and memory change.
@@ -58,6 +62,22 @@ impl<T: TableEntry> Buffers<T> {
 
     /// A table of `entries` zeros. Threads share the work if it is large.
     pub fn zeros(&self, entries: usize, helpers: Helpers<'_>) -> Vec<T> {
+        self.zeros_with(entries, helpers, write_each_page)
+    }
+
+    /// As [`zeros`](Self::zeros), for a table of which perhaps only a part is written. The other
+    /// pages of new memory take no memory.
+    pub fn zeros_on_demand(&self, entries: usize, helpers: Helpers<'_>) -> Vec<T> {
+        self.zeros_with(entries, helpers, |_| {})
+    }
+
+    /// A table of `entries` zeros. `prepare` is called with the parts of a table in new memory.
+    fn zeros_with(
+        &self,
+        entries: usize,
+        helpers: Helpers<'_>,
+        prepare: impl Fn(&mut [T]) + Sync,
+    ) -> Vec<T> {
         if entries < MIN_ENTRIES {
             return vec![T::ZERO; entries];
         }
@@ -65,7 +85,11 @@ impl<T: TableEntry> Buffers<T> {
         let take = |free: &mut FreeMemory<T>| free.take(entries, self.max_held, &mut removed);
         let found = self.with_free(take);
         drop(removed);
-        let Some(mut table) = found else { return T::zeros(entries) };
+        let Some(mut table) = found else {
+            let mut table = T::zeros(entries);
+            helpers.map(table.chunks_mut(PART), prepare);
+            return table;
+        };
         // Whatever the length was, all entries are overwritten here.
         table.resize(entries, T::ZERO);
         helpers.map(table.chunks_mut(PART), |part| part.fill(T::ZERO));
@@ -81,6 +105,16 @@ impl<T: TableEntry> Buffers<T> {
             });
         }
     }
+}
+
+/// Writes a zero into each page of `zeros`, which are in new memory.
+///
+/// Sums are added to zeros, which reads them first. The operating system then provides a shared
+/// page of zeros, and replaces it when it is written, for which it interrupts the other threads of
+/// the program. Queries of linkage_12 took twice as long.
+fn write_each_page<T: TableEntry>(zeros: &mut [T]) {
+    let first = black_box(zeros).iter_mut().step_by((PAGE / size_of::<T>()).max(1));
+    first.for_each(|entry| *entry = T::ZERO);
 }
 
 impl<T> FreeMemory<T> {
@@ -122,11 +156,12 @@ mod tests {
         table.fill(1.0);
         let memory = table.as_ptr();
         buffers.put(table);
-        let large = buffers.zeros(4_001, alone);
+        let large = buffers.zeros_on_demand(4_001, alone);
         assert_ne!(large.as_ptr(), memory, "it does not fit");
+        assert!(large.iter().all(|&entry| entry == 0.0));
         let small = buffers.zeros(600, alone);
         assert_ne!(small.as_ptr(), memory, "most of it would be wasted");
-        let same = buffers.zeros(3_000, alone);
+        let same = buffers.zeros_on_demand(3_000, alone);
         assert_eq!(same.as_ptr(), memory);
         assert!(same.iter().all(|&entry| entry == 0.0) && same.len() == 3_000);
         buffers.put(same);

@@ -161,7 +161,10 @@ fn run_nest<T: TableEntry>(
     let mut copies: Vec<Vec<T>> = Vec::new();
     if chunks > 1 {
         let copied = nest.outputs.iter().filter(|output| !output.is_divided());
-        copies.extend(copied.map(|output| buffers.zeros(chunks * output.entries, helpers)));
+        copies.extend(copied.map(|output| {
+            let entries = chunks * output.entries;
+            buffers.zeros_on_demand(entries, helpers)
+        }));
     }
     // By chunk, then by output: the runs that the chunk writes.
     let mut parts: Vec<Vec<Runs<'_, T>>> = (0..chunks).map(|_| Vec::new()).collect();
