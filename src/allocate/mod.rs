@@ -22,6 +22,8 @@
 //! fails. So may the operating system: by default, Linux promises more memory than it has, and ends
 //! a program when the memory is written or if a stack cannot grow.
 
+#[cfg(all(feature = "allocator", target_os = "linux"))]
+mod huge_pages;
 mod reserve;
 mod threads;
 
@@ -33,6 +35,14 @@ use bytemuck::Zeroable;
 
 pub use reserve::{KeepFreedMemory, WithReserve, return_freed_memory_early};
 pub use threads::{on_own_thread, shared_pool, start_thread, thread_pool};
+
+/// Without mimalloc, or on another system, huge pages are left to the allocator.
+#[cfg(not(all(feature = "allocator", target_os = "linux")))]
+mod huge_pages {
+    pub fn leave_to_us() {}
+
+    pub fn ask_for(_: *mut u8, _: usize) {}
+}
 
 /// The machine did not provide memory that the memory limit allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use linked_list_allocator::Heap;
 
-use super::{HAS_USED_RESERVE, IS_EXHAUSTED, NOTICES_FAILURE};
+use super::{HAS_USED_RESERVE, IS_EXHAUSTED, NOTICES_FAILURE, huge_pages};
 
 /// Size of the reserve in bytes. It must hold what work allocates between two calls of
 /// [`check`](super::check), which is at most 3.2 MB while Munin4 is read, compiled and propagated.
@@ -125,14 +125,18 @@ impl Reserve {
 // overlaps, with the alignment of the layout.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for WithReserve<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        huge_pages::leave_to_us();
         // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         let memory = unsafe { self.allocator.alloc(layout) };
+        huge_pages::ask_for(memory, layout.size());
         if memory.is_null() { self.allocate(layout) } else { memory }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        huge_pages::leave_to_us();
         // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         let memory = unsafe { self.allocator.alloc_zeroed(layout) };
+        huge_pages::ask_for(memory, layout.size());
         if !memory.is_null() {
             return memory;
         }
