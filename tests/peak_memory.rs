@@ -176,7 +176,7 @@ fn long_networks() -> (tempfile::TempDir, [String; 2]) {
 }
 
 /// The peak memory of a query of a long network, divided by the sum of the forecast and
-/// [`Forecast::PROCESS_BYTES`], is in this range. It is lowest for engine `sequential` (0.73).
+/// [`Forecast::PROCESS_BYTES`], is in this range. It is lowest for engine `sequential` (0.72).
 const LONG_RATIOS: RangeInclusive<f64> = 0.65..=1.35;
 
 #[test]

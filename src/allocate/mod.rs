@@ -39,9 +39,9 @@ pub use threads::{on_own_thread, shared_pool, start_thread, thread_pool};
 /// Without mimalloc, or on another system, huge pages are left to the allocator.
 #[cfg(not(all(feature = "allocator", target_os = "linux")))]
 mod huge_pages {
-    pub fn leave_to_us() {}
+    pub fn stop_mimalloc_asking() {}
 
-    pub fn ask_for(_: *mut u8, _: usize) {}
+    pub fn request(_: *mut u8, _: usize) {}
 }
 
 /// The machine did not provide memory that the memory limit allowed.

@@ -23,7 +23,8 @@ const BYTES: usize = 64 << 20;
 /// The allocator `A`, with a reserve of memory for when `A` fails.
 ///
 /// Once the reserve is used, the current work ends and frees what it took. A program has one
-/// reserve, because it has one allocator.
+/// reserve, because it has one allocator. With mimalloc on Linux, large blocks get
+/// [huge pages](super::huge_pages).
 pub struct WithReserve<A> {
     allocator: A,
     /// Called if the reserve has too little memory as well.
@@ -125,18 +126,18 @@ impl Reserve {
 // overlaps, with the alignment of the layout.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for WithReserve<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        huge_pages::leave_to_us();
+        huge_pages::stop_mimalloc_asking();
         // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         let memory = unsafe { self.allocator.alloc(layout) };
-        huge_pages::ask_for(memory, layout.size());
+        huge_pages::request(memory, layout.size());
         if memory.is_null() { self.allocate(layout) } else { memory }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        huge_pages::leave_to_us();
+        huge_pages::stop_mimalloc_asking();
         // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         let memory = unsafe { self.allocator.alloc_zeroed(layout) };
-        huge_pages::ask_for(memory, layout.size());
+        huge_pages::request(memory, layout.size());
         if !memory.is_null() {
             return memory;
         }

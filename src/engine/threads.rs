@@ -6,8 +6,8 @@
 //! the other.
 //!
 //! While a value of type [`Awake`] exists, a thread without work does not go to sleep at once. It
-//! first looks for more work for a while. [`map_dynamic`] shares a list of short tasks between
-//! threads.
+//! first looks for more work for a while. [`map_dynamic`] and [`map_with_affinity`] share a list of
+//! short tasks between threads.
 
 use std::hint::spin_loop;
 use std::ops::Deref;
@@ -128,35 +128,55 @@ struct Place<I, R> {
     content: Mutex<(Option<I>, Option<R>)>,
 }
 
-/// A thread without an item waits for the items of other threads for this many rounds before rayon
-/// may give it other work: some ten microseconds. If the number is wrong, only speed changes.
+/// The calling thread waits this many rounds for the last items of other threads before rayon may
+/// give it other work: some ten to a hundred microseconds, which depends on the processor. There
+/// must be a limit, because an item that panics never counts as finished. If the limit is wrong,
+/// only speed changes.
 const MAX_WAITING_ROUNDS: u32 = 2_000;
 
 /// Calls `work` with each of `items`, on the threads of the caller's pool, and returns the results
-/// in order. A thread takes the next item when it has finished one (dynamic scheduling). It begins
-/// at a place in the list that depends on its own number, so that when the same items are mapped
-/// again, it likely takes the same ones and finds their data in its cache.
+/// in order. A thread takes the next item when it has finished one (dynamic scheduling), so items
+/// that take long should come first.
 ///
 /// Every thread is offered the whole list at once. A parallel iterator of rayon divides its items
 /// into halves instead, so the last threads get work only after a chain of steals, which takes
 /// longer than a part of a message.
 ///
-/// Call this on a thread of a pool. `work` may call this function itself. A thread that waits there
-/// for long may meanwhile run any number of the remaining items, and the time of its own item then
-/// includes theirs. Calls of `work` are nested at most as deep as the pool has threads, so `work`
-/// should need little stack.
+/// Call this on a thread of a pool. `work` may call this function itself. If the nested call waits
+/// long for other threads, its thread may meanwhile run any number of the remaining items, and the
+/// time of its own item then includes theirs. Calls of `work` are nested at most as deep as the
+/// pool has threads, so `work` should need little stack.
 pub(super) fn map_dynamic<I: Send, R: Send>(
     items: impl IntoIterator<Item = I>,
+    work: impl Fn(I) -> R + Sync,
+) -> Vec<R> {
+    map_from(items, |_| 0.0, work)
+}
+
+/// As [`map_dynamic`], for items that take about the same time and are mapped again and again. A
+/// thread begins at a place in the list that depends on its own number, so it likely takes the same
+/// items each time and finds their data in its cache (affinity scheduling: E. P. Markatos and T. J.
+/// LeBlanc, Using processor affinity in loop scheduling on shared-memory multiprocessors, 1992).
+pub(super) fn map_with_affinity<I: Send, R: Send>(
+    items: impl IntoIterator<Item = I>,
+    work: impl Fn(I) -> R + Sync,
+) -> Vec<R> {
+    map_from(items, |worker| worker as f64 / rayon::current_num_threads() as f64, work)
+}
+
+/// As [`map_dynamic`]. Thread number `w` begins after the share `start(w)` of the items.
+fn map_from<I: Send, R: Send>(
+    items: impl IntoIterator<Item = I>,
+    start: impl Fn(usize) -> f64 + Sync,
     work: impl Fn(I) -> R + Sync,
 ) -> Vec<R> {
     let place =
         |item| Place { is_taken: AtomicBool::new(false), content: Mutex::new((Some(item), None)) };
     let places: Vec<Place<I, R>> = items.into_iter().map(place).collect();
     let unfinished = AtomicUsize::new(places.len());
-    let threads = rayon::current_num_threads();
     let take_items = || {
         let worker = rayon::current_thread_index().unwrap_or(0);
-        let (before, after) = places.split_at(worker * places.len() / threads);
+        let (before, after) = places.split_at((start(worker) * places.len() as f64) as usize);
         for place in after.iter().chain(before) {
             // Reading first is cheaper, and most items are taken by others.
             let is_taken = &place.is_taken;
@@ -170,7 +190,7 @@ pub(super) fn map_dynamic<I: Send, R: Send>(
         }
     };
     rayon::scope(|scope| {
-        for _ in 1..places.len().min(threads) {
+        for _ in 1..places.len().min(rayon::current_num_threads()) {
             scope.spawn(|_| take_items());
         }
         take_items();
@@ -222,27 +242,57 @@ mod tests {
         assert_eq!(ids(&IDLE.take(2).expect("two threads")), first_ids);
     }
 
-    #[test]
-    fn all_threads_take_items_and_the_results_are_in_order() {
+    /// Maps ten items with `map` on four threads, each of which takes one of the first items, and
+    /// returns these by thread.
+    fn first_items(
+        map: impl FnOnce(&mut [usize; 10], &(dyn Fn(usize) + Sync)) + Send,
+    ) -> Vec<usize> {
         let threads = Threads::new(4).expect("four threads");
         let (begun, mut entries) = (AtomicUsize::new(0), [0; 10]);
-        let results = threads.install(|| {
-            map_dynamic(entries.iter_mut().enumerate(), |(number, entry)| {
+        let first: Vec<AtomicUsize> = (0..4).map(|_| AtomicUsize::new(usize::MAX)).collect();
+        threads.install(|| {
+            map(&mut entries, &|number| {
+                if begun.fetch_add(1, Ordering::Relaxed) < 4 {
+                    let worker = rayon::current_thread_index().expect("a thread of the pool");
+                    first[worker].store(number, Ordering::Relaxed);
+                }
                 // Each of the first four items waits until four threads are at work.
-                begun.fetch_add(1, Ordering::Relaxed);
                 let from = Instant::now();
                 while begun.load(Ordering::Relaxed) < 4 {
                     assert!(from.elapsed() < Duration::from_secs(10), "a thread takes no item");
                     thread::yield_now();
                 }
+            });
+        });
+        assert_eq!(entries, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        first.into_iter().map(AtomicUsize::into_inner).collect()
+    }
+
+    #[test]
+    fn all_threads_take_items_and_the_results_are_in_order() {
+        let mut first = first_items(|entries, begin| {
+            let results = map_dynamic(entries.iter_mut().enumerate(), |(number, entry)| {
+                begin(number);
                 *entry = number;
                 number * number
-            })
+            });
+            assert_eq!(results, [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]);
         });
-        assert_eq!(results, [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]);
-        assert_eq!(entries, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        first.sort_unstable();
+        assert_eq!(first, [0, 1, 2, 3], "items are taken in order");
+        let first = first_items(|entries, begin| {
+            let results = map_with_affinity(entries.iter_mut().enumerate(), |(number, entry)| {
+                begin(number);
+                *entry = number;
+                number
+            });
+            assert_eq!(results, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        });
+        assert_eq!(first, [0, 2, 5, 7], "each thread begins at its own place");
+        let threads = Threads::new(4).expect("four threads");
         let nothing: [u8; 0] = [];
         assert!(threads.install(|| map_dynamic(nothing, |item| item)).is_empty());
+        assert!(threads.install(|| map_with_affinity(nothing, |item| item)).is_empty());
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// The program's allocator. The allocator of the C library keeps much freed memory for each thread,
-/// as if the memory had grown.
+/// mimalloc, as in the program. The allocator of the C library keeps much freed memory for each
+/// thread, as if the memory had grown.
 #[cfg(feature = "allocator")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

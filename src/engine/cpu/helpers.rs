@@ -1,6 +1,6 @@
 //! Threads that share the work of one message.
 
-use crate::engine::threads::map_dynamic;
+use crate::engine::threads::map_with_affinity;
 use crate::propagation::{Activity, Watch};
 
 /// Shares the work of one message, or of the root, with other threads, and reports what they do.
@@ -43,7 +43,7 @@ impl<'a> Helpers<'a> {
         if !self.forks || parts.len() < 2 {
             return parts.map(work).collect();
         }
-        map_dynamic(parts, |part| match self.reported {
+        map_with_affinity(parts, |part| match self.reported {
             Some((watch, activity)) if worker() != self.worker => {
                 watch.activity(activity, worker(), || work(part))
             }

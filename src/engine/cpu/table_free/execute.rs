@@ -161,6 +161,7 @@ fn run_nest<T: TableEntry>(
     let mut copies: Vec<Vec<T>> = Vec::new();
     if chunks > 1 {
         let copied = nest.outputs.iter().filter(|output| !output.is_divided());
+        // A chunk writes only the part of its copy that its products belong to.
         copies.extend(copied.map(|output| {
             let entries = chunks * output.entries;
             buffers.zeros_on_demand(entries, helpers)
