@@ -23,8 +23,7 @@ const BYTES: usize = 64 << 20;
 /// The allocator `A`, with a reserve of memory for when `A` fails.
 ///
 /// Once the reserve is used, the current work ends and frees what it took. A program has one
-/// reserve, because it has one allocator. With mimalloc on Linux, large blocks get
-/// [huge pages](super::huge_pages).
+/// reserve, because it has one allocator. With mimalloc on Linux, large blocks get huge pages.
 pub struct WithReserve<A> {
     allocator: A,
     /// Called if the reserve has too little memory as well.
