@@ -110,8 +110,8 @@ fn a_query_takes_the_memory_that_was_forecast() {
 
 /// The peak memory of a batch, divided by the sum of what the engine says that it needs,
 /// [`Forecast::PROCESS_BYTES`], and the answers, is in this range. It is highest for Munin4 in
-/// single precision (1.04): the allocator rounds sizes up, by an eighth at most, and memory
-/// that was needed only to load the network lies between the tables.
+/// single precision (1.04): the allocator rounds sizes up, by an eighth at most, and memory that
+/// was needed only to load the network lies between the tables.
 const BATCH_RATIOS: RangeInclusive<f64> = 0.75..=1.1;
 
 #[test]

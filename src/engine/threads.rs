@@ -150,7 +150,7 @@ pub(super) fn map_dynamic<I: Send, R: Send>(
     items: impl IntoIterator<Item = I>,
     work: impl Fn(I) -> R + Sync,
 ) -> Vec<R> {
-    map_from(items, |_| 0.0, work)
+    map_items(items, false, work)
 }
 
 /// As [`map_dynamic`], for items that take about the same time and are mapped again and again. A
@@ -161,22 +161,24 @@ pub(super) fn map_with_affinity<I: Send, R: Send>(
     items: impl IntoIterator<Item = I>,
     work: impl Fn(I) -> R + Sync,
 ) -> Vec<R> {
-    map_from(items, |worker| worker as f64 / rayon::current_num_threads() as f64, work)
+    map_items(items, true, work)
 }
 
-/// As [`map_dynamic`]. Thread number `w` begins after the share `start(w)` of the items.
-fn map_from<I: Send, R: Send>(
+/// As [`map_with_affinity`] if `has_affinity`, otherwise as [`map_dynamic`].
+fn map_items<I: Send, R: Send>(
     items: impl IntoIterator<Item = I>,
-    start: impl Fn(usize) -> f64 + Sync,
+    has_affinity: bool,
     work: impl Fn(I) -> R + Sync,
 ) -> Vec<R> {
     let place =
         |item| Place { is_taken: AtomicBool::new(false), content: Mutex::new((Some(item), None)) };
     let places: Vec<Place<I, R>> = items.into_iter().map(place).collect();
     let unfinished = AtomicUsize::new(places.len());
+    let threads = rayon::current_num_threads();
     let take_items = || {
         let worker = rayon::current_thread_index().unwrap_or(0);
-        let (before, after) = places.split_at((start(worker) * places.len() as f64) as usize);
+        let first = if has_affinity { worker * places.len() / threads } else { 0 };
+        let (before, after) = places.split_at(first);
         for place in after.iter().chain(before) {
             // Reading first is cheaper, and most items are taken by others.
             let is_taken = &place.is_taken;
@@ -190,7 +192,7 @@ fn map_from<I: Send, R: Send>(
         }
     };
     rayon::scope(|scope| {
-        for _ in 1..places.len().min(rayon::current_num_threads()) {
+        for _ in 1..places.len().min(threads) {
             scope.spawn(|_| take_items());
         }
         take_items();
@@ -242,8 +244,11 @@ mod tests {
         assert_eq!(ids(&IDLE.take(2).expect("two threads")), first_ids);
     }
 
-    /// Maps ten items with `map` on four threads, each of which takes one of the first items, and
-    /// returns these by thread.
+    /// Runs `map` on four threads, and returns the number of the first item that each thread took.
+    ///
+    /// `map` gets ten entries. As the work of each item, it must call the function that it gets,
+    /// with the item's number, and write this number into the entry. The first four calls wait for
+    /// one another, so each thread takes one of these items.
     fn first_items(
         map: impl FnOnce(&mut [usize; 10], &(dyn Fn(usize) + Sync)) + Send,
     ) -> Vec<usize> {

@@ -67,8 +67,9 @@ impl<T: TableEntry> Buffers<T> {
         })
     }
 
-    /// As [`zeros`](Self::zeros), for a table of which perhaps only a part is written. If the
-    /// entries are plain numbers, the other pages of new memory take no memory.
+    /// As [`zeros`](Self::zeros), but new memory is not written if the entries are plain numbers.
+    /// This is for tables that may stay zero in large parts: a page that is never written takes no
+    /// memory.
     pub fn zeros_on_demand(&self, entries: usize, helpers: Helpers<'_>) -> Vec<T> {
         self.zeros_with(entries, helpers, |_| {})
     }

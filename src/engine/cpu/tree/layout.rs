@@ -7,10 +7,10 @@
 //! largest group is the innermost loop of a pass over the table. Along this loop, the index into a
 //! port's table either stays the same or steps by one, so the compiler can use vector instructions
 //! whatever the numbers of states. If this loop would be longer than a row, some of the group's
-//! variables are moved to outer loops, as long as the loop does not become too short. In a
-//! large table, a shorter loop is split too if no other group is in all ports of this group.
-//! Otherwise distant rows would meet the same entries of some of these ports, and threads could not
-//! share the table.
+//! variables are moved to outer loops, as long as the loop does not become too short. In a large
+//! table, a shorter loop is split too if no other group is in all ports of this group. Otherwise
+//! distant rows would meet the same entries of some of these ports, and threads could not share the
+//! table.
 //!
 //! The two ends of a separator may therefore order its variables differently, and messages are
 //! permuted when they are sent. This costs one indexed access per separator entry, which is little
@@ -75,10 +75,11 @@ impl Layout {
     /// port to the parent must come first, if the clique `has_parent`.
     ///
     /// The largest group is the fastest. If it is longer than a row, or if nothing else divides a
-    /// large table, its first variables may be split off as another group. Of the other groups, those in the port to the parent (at the
-    /// root: in the largest port) are slower than the rest. The slowest of all are those that are
-    /// also in the largest other ports. Distant rows then meet different entries of the
-    /// separator above and of the largest separators below, as [`division`](super::division) needs.
+    /// large table, its first variables may be split off as another group. Of the other groups,
+    /// those in the port to the parent (at the root: in the largest port) are slower than the rest.
+    /// The slowest of all are those that are also in the largest other ports. Distant rows then
+    /// meet different entries of the separator above and of the largest separators below, as
+    /// [`division`](super::division) needs.
     pub fn new(
         network: &Network,
         variables: &[VariableId],
@@ -98,9 +99,13 @@ impl Layout {
                 && inner.entries <= MAX_ROW_ENTRIES
                 && !groups.iter().any(holds_all)
         };
-        let slow = inner.as_mut().and_then(|inner| match is_split(inner) {
-            true => inner.split_off_slow(network, MIN_SPLIT_ROW_ENTRIES..MIN_ROW_ENTRIES),
-            false => inner.split_off_slow(network, MIN_ROW_ENTRIES..MAX_ROW_ENTRIES + 1),
+        let slow = inner.as_mut().and_then(|inner| {
+            let row = if is_split(inner) {
+                MIN_SPLIT_ROW_ENTRIES..MIN_ROW_ENTRIES
+            } else {
+                MIN_ROW_ENTRIES..MAX_ROW_ENTRIES + 1
+            };
+            inner.split_off_slow(network, row)
         });
         groups.extend(slow);
         let size = |port: &&[VariableId]| -> usize {
